@@ -1,0 +1,48 @@
+# Two commands on a fresh machine: `make book` and `make test`. Bare `make` lists them all.
+PYTHON ?= python3
+PY := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help book serve test check notebooks lab clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+
+book: .venv/ready ## build the book from the committed notebooks and say where it is
+	@$(PY) book/pages.py
+
+serve: book ## build the book and serve it on this machine
+	@$(PY) -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+test: .venv/ready ## everything that CI runs; STEP=name for one step
+	@$(PY) tests/run.py $(STEP)
+
+check: .venv/ready ## lint and unit tests, for daily work
+	@$(PY) tests/run.py lint unit
+
+notebooks: .venv/ready ## convert and execute the chapters that changed; CH=04 for one
+	@$(PY) book/build.py $(CH)
+
+lab: .venv/ready ## open the notebooks in JupyterLab
+	@$(PY) -m jupyterlab notebooks
+
+clean: ## remove what was built; the environment too
+	rm -rf _build .venv build dist *.egg-info .pytest_cache .ruff_cache
+
+# The environment. A Linux machine without an NVIDIA driver gets torch's CPU build first: the default one is gigabytes.
+.venv/ready: requirements.txt pyproject.toml
+	@echo "Setting up the environment in .venv (a few minutes, once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "make: Python 3.10 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+	  echo "This Python cannot make environments yet: installing the distribution's python3-venv ..."; \
+	  sudo=$$([ $$(id -u) = 0 ] || command -v sudo); \
+	  { $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv >/dev/null; } \
+	  || { echo "make: install python3-venv (or a Python with pip), then try again"; exit 1; }; }
+	@[ -x $(PY) ] || $(PYTHON) -m venv .venv
+	@if [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null; then \
+	  $(PY) -m pip install -q --no-deps --retries 0 --timeout 20 --index-url https://download.pytorch.org/whl/cpu \
+	    "$$(grep '^torch==' requirements.txt)" >/dev/null 2>&1 || true; fi
+	@$(PY) -m pip install -q -r requirements.txt
+	@$(PY) -m pip install -q --no-deps -e .
+	@touch $@

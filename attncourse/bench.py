@@ -1,0 +1,90 @@
+"""Ratios measured in one run, the candidates interleaved, with their spread: never a timed test."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import masks, seq2seq
+from .attention import attend
+from .decoding import greedy
+from .tasks.text import BEGIN, END
+
+
+def compare(candidates: dict[str, Callable[[], object]], rounds: int = 15) -> dict[str, tuple[float, float, float]]:
+    """Seconds of each candidate beside the first one's *in the same round*, so that a busy machine slows both.
+
+    -> {name: (median ratio, lower quartile, upper quartile)}; 2.0 means twice as slow as the first
+    """
+    for run in candidates.values():
+        run()  # warm caches and allocators
+    seconds = {name: [] for name in candidates}
+    for _ in range(rounds):
+        for name, run in candidates.items():
+            started = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - started)
+    base = next(iter(seconds.values()))
+    result = {}
+    for name, times in seconds.items():
+        low, median, high = statistics.quantiles([t / b for t, b in zip(times, base, strict=True)], n=4)
+        result[name] = (median, low, high)
+    return result
+
+
+def loop_attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Attention one query at a time, as one would write it first."""
+    context = torch.zeros(*query.shape[:2], values.shape[-1])
+    for b in range(query.shape[0]):
+        for t in range(query.shape[1]):
+            weights = torch.softmax(keys[b] @ query[b, t] / query.shape[-1] ** 0.5, 0)
+            context[b, t] = weights @ values[b]
+    return context
+
+
+def core() -> dict[str, dict[str, Callable[[], object]]]:
+    query, keys, values = (torch.randn(16, 64, 64) for _ in range(3))
+    model = seq2seq.RNNsearch(128, 16).eval()
+    source, lengths = torch.randint(4, 128, (32, 24)), torch.randint(8, 25, (32,))
+
+    def decode(rows):
+        with torch.no_grad():
+            memory = model.begin(source[rows], lengths[rows])
+            return greedy(model.step, memory, BEGIN, END, max_steps=11)
+
+    long_source, long_lengths = torch.randint(4, 128, (64, 40)), torch.randint(5, 41, (64,))
+    embedded = model.encoder.embed(long_source).detach()
+    packed = torch.nn.GRU(32, 96, batch_first=True, bidirectional=True)
+
+    def by_packing():
+        rows = torch.nn.utils.rnn.pack_padded_sequence(embedded, long_lengths, True, enforce_sorted=False)
+        return torch.nn.utils.rnn.pad_packed_sequence(packed(rows)[0], batch_first=True)
+
+    state, annotations = torch.randn(32, 1, 96), torch.randn(32, 24, 192)
+    score, mask = model.decoder.score, masks.padding(lengths, 24)
+    projected = score.project(annotations).detach()
+    return {
+        "attention, B 16, Tq = Tk 64, D 64": {
+            "attend": lambda: attend(query, keys, values),
+            "F.scaled_dot_product_attention (no weights)": lambda: F.scaled_dot_product_attention(query, keys, values),
+            "a loop over batch and queries": lambda: loop_attend(query, keys, values),
+        },
+        "one additive look, B 32, S 24": {
+            "keys projected once": lambda: attend(state, projected, annotations, score.match, mask),
+            "keys projected at every step": lambda: attend(state, annotations, annotations, score, mask),
+        },
+        "bidirectional encoder, B 64, lengths 5-40": {
+            "reversal within length": lambda: model.encoder.annotate(embedded, long_lengths),
+            "packed sequences": by_packing,
+        },
+        "greedy decoding of 32 sentences": {
+            "as one batch": lambda: decode(slice(None)),
+            "one by one": lambda: [decode(slice(i, i + 1)) for i in range(32)],
+        },
+    }
+
+
+SUITES = {"core": core}

@@ -1,0 +1,185 @@
+"""attncourse: check, train, measure and repair the course from the command line."""
+
+import argparse
+import importlib.metadata
+import json
+import platform
+import sys
+from pathlib import Path
+
+
+class UsageError(Exception):
+    """Bad input: one sentence for the user, exit code 2."""
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """What is installed, what works here, and what to do about what does not."""
+    problems = 0
+    print(f"Python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for report in (_versions, _device, _widgets, _weights, _data):
+        for good, text, remedy in report():
+            print(f"{'ok  ' if good else 'LOOK'}  {text}" + ("" if good else f"\n      -> {remedy}"))
+            problems += not good
+    print("Everything is in place." if not problems else f"{problems} to look at: see the lines marked LOOK.")
+    return min(problems, 1)
+
+
+def _versions():
+    for name in ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "Babel", "safetensors"):
+        try:
+            yield True, f"{name} {importlib.metadata.version(name)}", ""
+        except importlib.metadata.PackageNotFoundError:
+            yield False, f"{name} is not installed", f"pip install {name}"
+
+
+def _device():
+    import torch
+
+    from .training import best_device
+
+    device = best_device()
+    x = torch.randn(64, 64, device=device)
+    good = bool(torch.isfinite(x @ x).all())
+    name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} threads"
+    yield good, f"device {device.type} ({name})", "the device computes no finite product: check its driver"
+
+
+def _widgets():
+    from . import widgets
+
+    try:
+        widgets.ScoreExplorer()
+        yield True, "widgets can be built", ""
+    except Exception as error:
+        yield False, f"widgets fail: {error}", "pip install --upgrade ipywidgets anywidget"
+
+
+def _weights():
+    from . import zoo
+
+    for name in sorted(zoo.recipes()):
+        try:
+            card = zoo.load(name)[1]
+            yield True, f"weights {name} ({card['parameters']:,} parameters)", ""
+        except ValueError as error:
+            yield False, f"weights {name}: {error}", "reinstall the package"
+
+
+def _data():
+    from .tasks import dates
+
+    example = dates.sample(1, seed=0)[0]
+    yield True, f"data: dates ({example.text!r} is {example.iso})", ""
+
+
+def train(args: argparse.Namespace) -> int:
+    """Train a zoo model; goes on from its checkpoint when there is one."""
+    from . import zoo
+
+    if args.list:
+        for name, recipe in sorted(zoo.recipes().items()):
+            print(f"{name:28} {recipe.about}")
+        return 0
+    if args.name is None:
+        raise UsageError(f"which model? attncourse train NAME, with one of: {', '.join(sorted(zoo.recipes()))}")
+    zoo.recipe(args.name)
+    out = Path(args.out)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; give a folder")
+    card = zoo.train(args.name, out, args.seed, args.steps, args.device)
+    print(json.dumps({k: v for k, v in card.items() if k != "config"}, indent=1))
+    print(f"written: {out / args.name}.safetensors and .json")
+    return 0
+
+
+def evaluate(args: argparse.Namespace) -> int:
+    """Measure shipped weights afresh, on new data."""
+    from . import zoo
+
+    result = zoo.evaluate(args.name, args.seed, args.device or "cpu", Path(args.weights or zoo.WEIGHTS))
+    if args.json:
+        print(json.dumps(result))
+    else:
+        print(f"{result['name']}, data of seed {result['seed']}, {result['seconds']} s")
+        for metric, value in result["metrics"].items():
+            print(f"  {metric:24} {value:.4f}")
+    return 0
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Ratios measured in one run, interleaved, with their quartiles; the first line of each group is 1."""
+    import torch
+
+    from .bench import SUITES, compare
+
+    if args.suite not in SUITES:
+        raise UsageError(f"there is no benchmark {args.suite!r}; there are: {', '.join(SUITES)}")
+    torch.manual_seed(0)
+    print(f"{torch.get_num_threads()} threads, {args.rounds} rounds; time relative to the first line of each group")
+    for title, candidates in SUITES[args.suite]().items():
+        print(f"\n{title}")
+        for name, (median, low, high) in compare(candidates, args.rounds).items():
+            print(f"  {median:8.2f}  [{low:.2f}, {high:.2f}]  {name}")
+    return 0
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        """One sentence, not the whole usage."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(prog="attncourse", description=__doc__)
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(run):
+        sub = commands.add_parser(run.__name__, help=run.__doc__.splitlines()[0], description=run.__doc__)
+        sub.set_defaults(run=run)
+        return sub
+
+    command(doctor)
+    sub = command(train)
+    sub.add_argument("name", nargs="?", metavar="NAME", help="a model of the zoo")
+    sub.add_argument("--list", action="store_true", help="list the models and stop")
+    sub.add_argument("--seed", type=seed, default=0, help="of initial weights, data and order (default 0)")
+    sub.add_argument("--steps", type=positive, help="instead of the recipe's own number")
+    sub.add_argument("--out", default="runs", help="folder for weights, card and checkpoint (default runs)")
+    sub.add_argument("--device", help="cuda, mps or cpu (default: the best there is)")
+    sub = command(evaluate)
+    sub.add_argument("name", metavar="NAME", help="a model of the zoo")
+    sub.add_argument("--seed", type=seed, default=1, help="of the test data (default 1)")
+    sub.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    sub.add_argument("--device", help="cuda, mps or cpu (default cpu)")
+    sub.add_argument("--weights", metavar="DIR", help="where weights and card lie (default: those that ship)")
+    sub = command(bench)
+    sub.add_argument("suite", nargs="?", default="core", metavar="SUITE", help="what to compare (default core)")
+    sub.add_argument("--rounds", type=positive, default=15, help="how often each candidate runs (default 15)")
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    try:
+        return args.run(args)
+    except (UsageError, ValueError, RuntimeError, OSError) as error:
+        print(f"attncourse: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "attncourse: stopped; a training run goes on from its checkpoint when called again",
+            file=sys.stderr,
+        )
+        return 130

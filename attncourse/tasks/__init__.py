@@ -1,0 +1,1 @@
+"""Data that needs no download: one module a task."""

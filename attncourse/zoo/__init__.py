@@ -1,0 +1,134 @@
+"""Trained models: float16 weights, and a card each that says how they were made and what they reach.
+
+>>> model, card = zoo.load("bahdanau-dates")
+
+A recipe (one module of this package a task) knows how to build, train and evaluate its model;
+`attncourse train NAME` runs it and writes the two files of `weights/`.
+"""
+
+import hashlib
+import importlib
+import json
+import pkgutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import nn
+
+from ..training import History
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a zoo model comes to be. `config` is kept in the card and is all that `build` needs."""
+
+    name: str
+    about: str  # one line for `attncourse train --list`
+    config: Callable[[], dict]
+    build: Callable[[dict], nn.Module]
+    train: Callable[..., History]  # train(model, config, seed, steps, checkpoint, device)
+    steps: int
+    evaluate: Callable[[nn.Module, dict, int], dict[str, float]]  # evaluate(model, config, seed) -> metrics
+
+
+class UnknownModel(ValueError):
+    pass
+
+
+class DamagedWeights(ValueError):
+    pass
+
+
+@cache
+def recipes() -> dict[str, Recipe]:
+    modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    return {recipe.name: recipe for module in modules for recipe in module.RECIPES}
+
+
+def recipe(name: str) -> Recipe:
+    if name not in recipes():
+        raise UnknownModel(f"there is no model {name!r} in the zoo; there are: {', '.join(sorted(recipes()))}")
+    return recipes()[name]
+
+
+def card(name: str, folder: Path = WEIGHTS) -> dict:
+    recipe(name)
+    try:
+        return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        message = f"{name} has no weights in {folder.name}/; `attncourse train {name}` makes them"
+        raise DamagedWeights(message) from None
+    except ValueError as error:
+        raise DamagedWeights(f"the card {name}.json is damaged ({error}); reinstall the package") from None
+
+
+def load(name: str, device: torch.device | str = "cpu", folder: Path = WEIGHTS) -> tuple[nn.Module, dict]:
+    """The model in eval mode with its trained weights (float32), and its card."""
+    about = card(name, folder)
+    data = (folder / f"{name}.safetensors").read_bytes()
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
+        message = f"{name}.safetensors is not the file its card describes (checksum differs); reinstall the package"
+        raise DamagedWeights(message)
+    model = recipe(name).build(about["config"])
+    try:
+        model.load_state_dict({k: v.float() for k, v in load_tensors(data).items()})
+    except RuntimeError as error:
+        raise DamagedWeights(f"{name}'s weights do not fit its model, the code has changed: {error}") from None
+    return model.to(device).eval(), about
+
+
+def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, device=None) -> dict:
+    """Train from scratch, or go on from a checkpoint in `folder`; write weights and card there."""
+    chosen = recipe(name)
+    config, steps = chosen.config(), steps or chosen.steps
+    checkpoint = folder / f"{name}.seed{seed}.checkpoint"
+    torch.manual_seed(seed)
+    model = chosen.build(config)
+    history = chosen.train(model, config, seed=seed, steps=steps, checkpoint=checkpoint, device=device)
+    used = next(model.parameters()).device
+    half = {k: v.detach().cpu().half() for k, v in model.state_dict().items()}
+    data = save_tensors(half)
+    model.load_state_dict({k: v.float() for k, v in half.items()})  # measure what ships
+    about = {
+        "name": name,
+        "about": chosen.about,
+        "command": f"attncourse train {name} --seed {seed} --steps {steps}",
+        "seed": seed,
+        "steps": steps,
+        "minutes": round(history.seconds / 60, 1),
+        "device": used.type,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__.split("+")[0],
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "final_loss": round(history.smoothed()[-1], 5),
+        "metrics": {k: round(v, 5) for k, v in chosen.evaluate(model, config, seed + 1000).items()},
+        "metrics_seed": seed + 1000,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "config": config,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.safetensors").write_bytes(data)
+    (folder / f"{name}.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    checkpoint.unlink(missing_ok=True)
+    return about
+
+
+def evaluate(name: str, seed: int, device="cpu", folder: Path = WEIGHTS) -> dict:
+    """Measure the shipped weights afresh, on data drawn with this seed."""
+    model, about = load(name, device, folder)
+    started = time.perf_counter()
+    metrics = recipe(name).evaluate(model, about["config"], seed)
+    return {
+        "name": name,
+        "seed": seed,
+        "metrics": metrics,
+        "seconds": round(time.perf_counter() - started, 2),
+    }

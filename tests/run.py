@@ -1,0 +1,117 @@
+"""`make test`: the steps, their time, one summary line. `python tests/run.py STEP ...` runs some of them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # two workers on two cores: more threads only wait
+
+
+def run(*command: str, cwd: Path = ROOT, **environment: str) -> int:
+    return subprocess.run([str(c) for c in command], cwd=cwd, env=os.environ | ONE_THREAD | environment).returncode
+
+
+def pytest(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, int]:
+    """-> passed, failed. What pytest could not even collect counts as failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        code = run(sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments, cwd=cwd, **environment)
+        if not report.exists():
+            return 0, 1
+        suite = ElementTree.parse(report).getroot().find("testsuite").attrib
+    bad = int(suite["failures"]) + int(suite["errors"])
+    return int(suite["tests"]) - bad - int(suite["skipped"]), max(bad, int(code != 0))
+
+
+def single(*command: str) -> tuple[int, int]:
+    good = run(*command) == 0
+    return int(good), int(not good)
+
+
+def lint() -> tuple[int, int]:
+    parts = [single(sys.executable, "-m", "ruff", *how, ".") for how in (["check", "-q"], ["format", "-q", "--check"])]
+    return sum(p[0] for p in parts), sum(p[1] for p in parts)
+
+
+def unit() -> tuple[int, int]:
+    return pytest("tests", "-m", "not book", "-n", "2", "--ignore=tests/test_notebooks_fresh.py")
+
+
+def fresh() -> tuple[int, int]:
+    return pytest("tests/test_notebooks_fresh.py")
+
+
+def book() -> tuple[int, int]:
+    return single(sys.executable, "book/pages.py", "--strict")
+
+
+def browser() -> tuple[int, int]:
+    if run(sys.executable, "tests/browser.py"):
+        return 0, 1
+    return pytest("tests", "-m", "book", "-n", "2", "--dist", "worksteal")
+
+
+def nbval() -> tuple[int, int]:
+    """Every notebook once, as in Colab: an empty folder, the package from its wheel, a stand-in google.colab."""
+    work = ROOT / "_build/colab"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "empty").mkdir(parents=True)
+    pip = (sys.executable, "-m", "pip", "-q")
+    if run(*pip, "wheel", "--no-deps", "-w", work, ROOT) or run(
+        *pip, "install", "--no-deps", "--target", work / "site", *work.glob("*.whl")
+    ):
+        return 0, 1
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for notebook in notebooks:
+        shutil.copy(notebook, work / "empty")
+    trace = work / "trace"
+    paths = os.pathsep.join([str(work / "site"), str(ROOT / "tests/colab")])
+    environment = {"PYTHONPATH": paths, "COLAB_TRACE": str(trace), "MPLBACKEND": "agg"}
+    origin = "import attncourse, sys; sys.exit('_build' not in attncourse.__file__)"
+    if run(sys.executable, "-c", origin, cwd=work / "empty", **environment):
+        print("the notebooks would not run on the wheel")
+        return 0, 1
+    options = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=120", "-n", "2", "--dist", "loadscope"]
+    passed, failed = pytest(
+        *options, "-p", "no:cacheprovider", f"--rootdir={work / 'empty'}", ".", cwd=work / "empty", **environment
+    )
+    calls = trace.read_text().count("called") if trace.exists() else 0
+    if calls != len(notebooks):
+        print(f"{calls} of {len(notebooks)} notebooks woke Colab's widget manager: is attncourse.setup() called?")
+        failed += 1
+    return passed, failed
+
+
+STEPS = {"lint": lint, "unit": unit, "fresh": fresh, "book": book, "browser": browser, "nbval": nbval}
+
+
+def main() -> int:
+    chosen = sys.argv[1:] or list(STEPS)
+    if unknown := set(chosen) - set(STEPS):
+        print(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(STEPS)}")
+        return 2
+    rows, total = [], [0, 0]
+    for name in chosen:
+        print(f"\n== {name}", flush=True)
+        started = time.monotonic()
+        passed, failed = STEPS[name]()
+        rows.append((name, passed, failed, time.monotonic() - started))
+        total = [total[0] + passed, total[1] + failed]
+    print("\nstep       passed  failed  seconds")
+    for name, passed, failed, seconds in rows:
+        print(f"{name:10} {passed:6} {failed:7} {seconds:8.0f}")
+    for name, _, failed, _ in rows:
+        if failed:
+            print(f"FAILED: {name}. Alone: make test STEP={name}")
+    print(f"\n{total[0]} passed, {total[1]} failed")
+    return int(total[1] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

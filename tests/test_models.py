@@ -1,0 +1,63 @@
+"""Every model of the course: ready for a GPU (checked without one), for bf16 autocast and for torch.compile."""
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing import assert_close
+
+from attncourse import scores
+from attncourse.seq2seq import RNNsearch
+
+
+def rnnsearch():
+    inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
+    return RNNsearch(20, 9, d_embed=8, d_hidden=16), inputs
+
+
+def additive():
+    return scores.Additive(6, 5, 8), (torch.randn(2, 3, 6), torch.randn(2, 4, 5))
+
+
+# Each makes a small model and its inputs, on whatever device is the default where it is called.
+MODELS = {"RNNsearch": rnnsearch, "Additive": additive}
+
+
+def first(output):
+    return output[0] if isinstance(output, tuple) else output
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_tensor_is_made_on_the_cpu(name):
+    """Fake tensors carry a device but no numbers: an operation that mixes CPU and `meta` raises there."""
+    with FakeTensorMode():
+        with torch.device("meta"):
+            model, inputs = MODELS[name]()
+        output = first(model(*inputs))
+        assert output.device.type == "meta"
+        output.float().sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_the_meta_test_can_fail():
+    with FakeTensorMode(), pytest.raises(RuntimeError, match="device"):
+        torch.randn(2, device="meta") + torch.zeros(2)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_bf16_autocast(name):
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    exact = first(model(*inputs))
+    with torch.autocast("cpu", torch.bfloat16):
+        output = first(model(*inputs))
+        output.float().sum().backward()
+    assert_close(output.float(), exact, rtol=0.1, atol=0.05)
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_compiled_equals_eager(name):
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    compiled = torch.compile(model, backend="aot_eager")
+    assert_close(first(compiled(*inputs)), first(model(*inputs)))
