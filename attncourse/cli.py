@@ -106,6 +106,13 @@ def evaluate(args: argparse.Namespace) -> int:
     return 0
 
 
+def check(args: argparse.Namespace) -> int:
+    """Check the exercises of a notebook (or .py file) and say why an answer is wrong."""
+    from .exercises import check
+
+    return check.main(args.notebook)
+
+
 def bench(args: argparse.Namespace) -> int:
     """Ratios measured in one run, interleaved, with their quartiles; the first line of each group is 1."""
     import torch
@@ -164,6 +171,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     sub.add_argument("--device", help="cuda, mps or cpu (default cpu)")
     sub.add_argument("--weights", metavar="DIR", help="where weights and card lie (default: those that ship)")
+    sub = command(check)
+    sub.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb or .py file with @exercise answers")
     sub = command(bench)
     sub.add_argument("suite", nargs="?", default="core", metavar="SUITE", help="what to compare (default core)")
     sub.add_argument("--rounds", type=positive, default=15, help="how often each candidate runs (default 15)")

@@ -14,8 +14,7 @@ STYLE = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "savefig.bbox": "tight",
-    "figure.dpi": 110,
-    "savefig.dpi": 150,
+    "figure.dpi": 140,
     "figure.figsize": (6.4, 3.4),
     "figure.constrained_layout.use": True,
     "axes.spines.top": False,
@@ -37,6 +36,11 @@ def use_style() -> None:
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # missing fallback fonts are expected
     plt.rcParams.update(STYLE)
+
+
+def headline(figure, question: str) -> None:
+    """The question that a figure of several panels answers."""
+    figure.suptitle(question, fontweight="bold", x=0.01, ha="left")
 
 
 def heatmap(

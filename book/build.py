@@ -6,7 +6,9 @@ python book/build.py --check      say which notebooks and pages are not what the
 
 import argparse
 import ast
+import base64
 import hashlib
+import io
 import json
 import os
 import re
@@ -21,13 +23,14 @@ import nbformat
 import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS, NOTEBOOKS, PACKAGE = ROOT / "book/chapters", ROOT / "notebooks", ROOT / "attncourse"
 WIDGET_VIEW, WIDGET_STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 BOOTSTRAP = """\
 import importlib.util
-if not importlib.util.find_spec("attncourse"):  # in Colab: fetch the package, leave torch and numpy alone
+if not importlib.util.find_spec("attncourse"):  # in Colab
     %pip install -q "attncourse @ git+{url}"
 import attncourse
 """
@@ -140,7 +143,7 @@ def execute(notebook: nbformat.NotebookNode, stem: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook, timeout=120, kernel_name="python3", store_widget_state=True, record_timing=False,
-            resources={"metadata": {"path": folder}},
+            resources={"metadata": {"path": folder}}, extra_arguments=["--IPKernelApp.log_level=ERROR"],
         )  # fmt: skip
         client.execute(env=os.environ | environment)
 
@@ -151,7 +154,7 @@ def tidy(notebook: nbformat.NotebookNode, stem: str) -> None:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [out for out in cell.outputs if not _is_progress(out)]
+            cell.outputs = _joined([out for out in cell.outputs if not _is_progress(out)])
     state = notebook.metadata.widgets.get(WIDGET_STATE, {}).get("state", {})
     shown = [out.data[WIDGET_VIEW]["model_id"] for out in _outputs(notebook) if WIDGET_VIEW in out.get("data", {})]
     kept = _reachable(state, shown)
@@ -171,6 +174,29 @@ def tidy(notebook: nbformat.NotebookNode, stem: str) -> None:
 
 def _is_progress(output) -> bool:
     return output.output_type == "stream" and output.name == "stderr" and "\r" in output.text
+
+
+def _joined(outputs: list) -> list:
+    """One output for a run of prints, however the kernel happened to cut it; no addresses of objects."""
+    kept = []
+    for out in outputs:
+        if kept and out.output_type == kept[-1].output_type == "stream" and out.name == kept[-1].name:
+            kept[-1].text += out.text
+        else:
+            kept.append(out)
+        data = out.get("data", {})
+        if "text/plain" in data:
+            data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
+        if "image/png" in data:
+            data["image/png"] = _smaller(data["image/png"])
+    return kept
+
+
+def _smaller(png: str) -> str:
+    """256 colours are enough for a plot, and a third of the bytes."""
+    image, small = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA"), io.BytesIO()
+    image.quantize(256, method=Image.Quantize.FASTOCTREE).save(small, "png", optimize=True)
+    return base64.b64encode(small.getvalue()).decode()
 
 
 def _outputs(notebook):

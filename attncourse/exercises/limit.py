@@ -1,0 +1,71 @@
+"""A time limit around code that may never end."""
+
+import ctypes
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+AGAIN = 0.1  # seconds after which the limit strikes again: a bare `except:` may swallow it once
+
+
+class TimeUp(BaseException):
+    """Not an Exception: an answer's `except Exception` must not catch it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeUp inside the block once `seconds` have passed.
+
+    On the main thread of a POSIX system a signal does it: that ends loops, sleeps and waiting for input.
+    Elsewhere (Windows, other threads) another thread asks the interpreter to raise: that ends loops, and
+    a sleep only once it is over. Neither can interrupt a single long call into compiled code.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    stop = (_by_signal if main and hasattr(signal, "setitimer") else _by_thread)(seconds)
+    try:
+        yield
+    finally:
+        while True:  # a strike may still fall into these very lines
+            try:
+                stop()
+                break
+            except TimeUp:
+                continue
+
+
+def _by_signal(seconds: float) -> Callable[[], None]:
+    """Start the clock; -> what stops it."""
+
+    def strike(*_):
+        raise TimeUp
+
+    def stop():
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    return stop
+
+
+def _by_thread(seconds: float) -> Callable[[], None]:
+    target = ctypes.c_ulong(threading.get_ident())
+    done, lock = threading.Event(), threading.Lock()
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+    def watch():
+        wait = seconds
+        while not done.wait(wait):
+            with lock:  # so that nothing is raised after the block has ended
+                if not done.is_set():
+                    raise_in(target, ctypes.py_object(TimeUp))
+            wait = AGAIN
+
+    def stop():
+        with lock:
+            done.set()
+            raise_in(target, None)  # a strike that is still on its way
+
+    threading.Thread(target=watch, daemon=True).start()
+    return stop

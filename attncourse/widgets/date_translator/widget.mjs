@@ -1,0 +1,244 @@
+import {
+  additive, argmax, arrows, concat, fixed, gru, gruCell, heatmap, html, linear, loadZoo, mix, onWidth, pick, row,
+  softmax, tanh, uniqueId, widget, words,
+} from "../lib.mjs";
+
+const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
+const STOP = "∎"; // how END is shown
+const MAX_STEPS = 11;
+
+// As attncourse.tasks.dates.normalise; the class is what Python's str.split() takes for a space.
+export function normalise(text) {
+  const spaces = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+  return text.normalize("NFKC").toLowerCase().split(spaces).filter(Boolean).join(" ");
+}
+
+export function encode(text, alphabet) {
+  const ids = new Map(Array.from(alphabet, (c, i) => [c, i + UNKNOWN + 1]));
+  return [...Array.from(text, (c) => (ids.has(c) ? ids.get(c) : UNKNOWN)), END];
+}
+
+// ---- RNNsearch, as attncourse.seq2seq ----
+
+function annotate(ids, p) {
+  const x = ids.map((id) => row(p["encoder.embed.weight"], id));
+  const ahead = gru(x, pick(p, "encoder.forwards"));
+  const back = gru(x.reverse(), pick(p, "encoder.backwards")).reverse();
+  return ahead.map((h, j) => concat(h, back[j]));
+}
+
+function begin(annotations, p) {
+  const size = annotations[0].length / 2;
+  const state = tanh(linear(annotations[0].subarray(size), p["decoder.start.weight"], p["decoder.start.bias"]));
+  const keys = annotations.map((h) => linear(h, p["decoder.score.W_k.weight"]));
+  return { state, keys, values: annotations };
+}
+
+function step(previous, { state, keys, values }, p) {
+  const y = row(p["decoder.embed.weight"], previous);
+  const query = linear(state, p["decoder.score.W_q.weight"]);
+  const weights = softmax(keys.map((key) => additive(query, key, p["decoder.score.v"].data)));
+  const context = mix(weights, values);
+  state = gruCell(concat(y, context), state, pick(p, "decoder.cell"));
+  const pairs = linear(concat(state, y, context), p["decoder.readout.weight"], p["decoder.readout.bias"]);
+  const maxout = Float32Array.from({ length: pairs.length / 2 }, (_, i) => Math.max(pairs[2 * i], pairs[2 * i + 1]));
+  const logits = linear(maxout, p["decoder.out.weight"], p["decoder.out.bias"]);
+  return { symbol: argmax(logits), weights, memory: { state, keys, values } };
+}
+
+// Greedy, as attncourse.zoo.dates.translate -> the text up to END, and the weights of every step, END's too
+export function translate(p, text, alphabet, target) {
+  let memory = begin(annotate(encode(text, alphabet), p), p);
+  let symbol = BEGIN;
+  let output = "";
+  const weights = [];
+  while (symbol !== END && weights.length < MAX_STEPS) {
+    const next = step(symbol, memory, p);
+    ({ symbol, memory } = next);
+    weights.push(Array.from(next.weights));
+    if (symbol !== END) output += symbol > UNKNOWN ? Array.from(target)[symbol - UNKNOWN - 1] : "\ufffd";
+  }
+  return { text, output, weights };
+}
+
+// ---- in words ----
+
+const quoted = (c) => (c === STOP ? "the end" : c === " " ? "a space" : `“${c}”`);
+
+function looked({ weights }, letters, source, i) {
+  const best = Array.from(weights[i].keys()).sort((a, b) => weights[i][b] - weights[i][a]).slice(0, 3);
+  const seen = best.filter((j) => weights[i][j] >= 0.05).map((j) => `${quoted(source[j])} ${fixed(weights[i][j], 2)}`);
+  return `For ${quoted(letters[i])} the model looked at ${seen.join(", ") || "everything a little"}.`;
+}
+
+function cautions(characters, alphabet, limit, trained) {
+  const strange = [...new Set(characters.slice(0, limit).filter((c) => !alphabet.includes(c)))];
+  const some = strange.slice(0, 8).join(" ") + (strange.length > 8 ? " …" : "");
+  return [
+    characters.length > limit && `Only the first ${limit} of ${characters.length} characters are read.`,
+    characters.length > trained
+      && `The model was trained on at most ${trained} characters: beyond that its answer is unreliable.`,
+    strange.length && `Never seen in training, read as “unknown” and drawn as ▯: ${some}`,
+  ].filter(Boolean);
+}
+
+// ---- the page ----
+
+// The output's letters: one stop for the tab key, arrow keys go from letter to letter.
+function letterRow(onpick) {
+  const label = "What the model wrote; arrow keys go from letter to letter";
+  const node = html("div", { class: "attn-letters", role: "group", "aria-label": label });
+  let at = 0;
+  const go = (i) => {
+    const buttons = Array.from(node.children);
+    at = Math.max(0, Math.min(buttons.length - 1, i));
+    buttons.forEach((button, j) => (button.tabIndex = j === at ? 0 : -1));
+  };
+  arrows(node, ([dx, dy]) => {
+    go(at + dx - dy);
+    if (node.children[at]) node.children[at].focus();
+  });
+  node.draw = (letters) => {
+    node.replaceChildren(...letters.map((letter, i) => html("button", {
+      type: "button", style: `--i:${i}`, class: letter === STOP && "attn-stop", "aria-label": letter === STOP && "end",
+      onpointerenter: () => onpick(i), onpointerleave: () => onpick(null), onblur: () => onpick(null),
+      onfocus: () => { go(i); onpick(i); },
+    }, letter)));
+    go(0);
+  };
+  node.mark = (i) =>
+    Array.from(node.children).forEach((button, j) => button.classList.toggle("attn-selected", j === i));
+  return node;
+}
+
+function render({ model, el }) {
+  const id = uniqueId("date");
+  const input = html("input", {
+    id, type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", maxlength: 1000,
+    oninput: () => ask(input.value),
+  });
+  const buttons = model.get("examples").map(([lang, name, text]) =>
+    html("button", { type: "button", lang, onclick: () => ask(text) }, name));
+  const letters = letterRow((i) => select(i));
+  const chart = html("div", { class: "attn-chart" });
+  const legend = html("p", { class: "attn-hint" },
+    "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.");
+  const notes = html("div", { class: "attn-notes", role: "status" });
+  const state = words(600);
+  const root = widget(el, "date-translator", "Date translator",
+    html("label", { for: id, class: "attn-control" }, "Type a date in words, in any of seventeen languages"),
+    html("div", { class: "attn-control" }, input),
+    html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
+    notes, letters, chart, legend, state);
+
+  let [tensors, loading, shown, map, width] = [null, null, null, null, 0];
+
+  function ask(text) {
+    model.set("text", text);
+    model.save_changes();
+  }
+
+  // Asked for on first use, by whoever comes first: focus or an example's button.
+  function load() {
+    if (tensors || loading) return;
+    root.dataset.state = "loading";
+    loading = loadZoo(model, model.get("zoo"));
+    loading.then(
+      (read) => { tensors = read; root.dataset.state = "ready"; },
+      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
+    ).then(() => { loading = null; update(); });
+  }
+
+  function select(i) {
+    if (!shown || !map) return;
+    map.select(i);
+    letters.mark(i);
+    state.say(i === null ? summary() : looked(shown, shown.letters, shown.source, i));
+  }
+
+  function summary() {
+    const how = "Point at a letter, or go to it with tab and arrow keys, to see where the model looked.";
+    return `Read “${shown.text}”, wrote ${shown.output || "nothing"}. ${how}`;
+  }
+
+  function drawMap() {
+    if (!shown || !width) return;
+    const columns = shown.source.map((c) => {
+      if (c === STOP || c === " ") return { text: c === " " ? "␣" : c, name: "attn-quiet" };
+      return model.get("alphabet").includes(c) ? { text: c } : { text: "▯", name: "attn-unknown" };
+    });
+    const most = (i) => quoted(shown.source[argmax(shown.weights[i])]);
+    const tops = shown.letters.map((letter, i) => `${quoted(letter)}: ${most(i)}`).join("; ");
+    const label = `Alignment: each written character and the source character with its largest weight. ${tops}`;
+    map = heatmap({ rows: shown.letters, columns, weights: shown.weights, width, label, onrow: select });
+    chart.replaceChildren(map);
+  }
+
+  // `fresh` results appear letter by letter (widget.css); what only moves to another width does not.
+  function show(result, fresh) {
+    const ended = result.weights.length > Array.from(result.output).length;
+    shown = { ...result, letters: [...result.output, ...(ended ? [STOP] : [])], source: [...result.text, STOP] };
+    Object.assign(root.dataset, { text: result.text, output: result.output });
+    root.classList.toggle("attn-fresh", fresh);
+    letters.draw(shown.letters);
+    drawMap();
+    state.say(summary());
+    if (model.get("output") !== result.output) {
+      model.set("output", result.output);
+      model.save_changes();
+    }
+  }
+
+  function clear() {
+    shown = map = null;
+    Object.assign(root.dataset, { text: "", output: "" });
+    letters.draw([]);
+    chart.replaceChildren();
+    state.say("There is nothing to read yet.");
+  }
+
+  function note(...lines) {
+    notes.replaceChildren(...lines.map((line) => html("p", {}, line)));
+  }
+
+  function update() {
+    if (input.value !== model.get("text")) input.value = model.get("text");
+    const characters = Array.from(normalise(model.get("text")));
+    const text = characters.slice(0, model.get("limit")).join("");
+    const example = model.get("example");
+    const lines = cautions(characters, model.get("alphabet"), model.get("limit"), model.get("trained_length"));
+    if (!text) {
+      note();
+      clear();
+    } else if (shown && shown.text === text) {
+      note(...lines); // it stands there already: leave letters and focus alone
+    } else if (tensors) {
+      note(...lines);
+      show(translate(tensors, text, model.get("alphabet"), model.get("target")), true);
+    } else if (text === example.text) {
+      note(...lines);
+      show(example, false);
+    } else if (root.dataset.state === "failed") {
+      const retry = () => { root.dataset.state = ""; load(); update(); };
+      const button = html("button", { type: "button", onclick: retry }, "Try again");
+      note(html("span", {}, `The model's weights are not to be had: ${root.dataset.why}. `, button));
+      clear();
+      state.say("Nothing is translated without the weights.");
+    } else {
+      load();
+      note("Loading the model …");
+    }
+  }
+
+  const stop = onWidth(chart, (now) => {
+    width = now;
+    root.classList.remove("attn-fresh");
+    drawMap();
+  });
+  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
+  model.on("change:text", update);
+  update();
+  return () => { stop(); model.off("change:text", update); };
+}
+
+export default { render };

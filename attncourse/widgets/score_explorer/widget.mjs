@@ -1,0 +1,154 @@
+import {
+  SCORES, attend, draggable, fixed, html, logSlider, paintField, plane, radios, rgb, svg, tensor, widget, words,
+} from "../lib.mjs";
+
+const CHOICES = [["dot", "dot"], ["scaled_dot", "scaled dot"], ["additive", "additive"]];
+const FORMULA = {
+  dot: "<i>q</i><sup>⊤</sup><i>k</i>",
+  scaled_dot: "<i>q</i><sup>⊤</sup><i>k</i> / √2",
+  additive: "<i>v</i><sup>⊤</sup> tanh(<i>W<sub>q</sub> q</i> + <i>W<sub>k</sub> k</i>)",
+};
+
+function reader(model) {
+  const names = ["key_vectors", "values", "score", "temperature"];
+  const [keys, values, score, temperature] = names.map((name) => model.get(name));
+  const additive = { W_q: tensor(model.get("W_q")), W_k: tensor(model.get("W_k")), v: model.get("v") };
+  const compare = (query, key) => SCORES[score](query, key, additive);
+  return (query) => attend(query, keys, values, compare, temperature);
+}
+
+function picture(model, change) {
+  const extent = model.get("extent");
+  const { node, grid, toPixel, toPlane } = plane(extent, "Plane with a query and keys");
+  const field = svg("image", { width: 400, height: 400, preserveAspectRatio: "none", class: "attn-field" });
+  const lines = svg("g", { class: "attn-lines" });
+  const points = svg("g", {});
+  node.append(field, grid, lines, points);
+  const handle = (shape, name, label, get, set) => {
+    const point = svg("g", { class: name }, ...shape);
+    draggable(point, { label, extent, toPlane, get, set });
+    return point;
+  };
+  const touch = (r) => svg("circle", { r, class: "attn-touch" }); // a finger needs more than the mark
+  const diamond = { x: -13, y: -13, width: 26, height: 26, rx: 4, transform: "rotate(45)" };
+  const keyAt = (i) => handle(
+    [touch(22), svg("circle", { r: 13, fill: rgb(model.get("values")[i]) }), svg("text", {}, i + 1)],
+    "attn-key", `key ${i + 1}`, () => model.get("key_vectors")[i],
+    (position) => change("key_vectors", model.get("key_vectors").map((key, j) => (j === i ? position : key))));
+  const query = handle(
+    [touch(24), svg("rect", diamond), svg("text", {}, "q")],
+    "attn-query", "query", () => model.get("query"), (position) => change("query", position));
+  let keys = [];
+  const rebuild = () => {
+    keys = model.get("key_vectors").map((_, i) => keyAt(i));
+    lines.replaceChildren(...keys.map((_, i) => svg("line", { stroke: rgb(model.get("values")[i]) })));
+    points.replaceChildren(...keys, query);
+  };
+  const place = (point, position) => {
+    const [x, y] = toPixel(position);
+    point.setAttribute("transform", `translate(${x} ${y})`);
+    point.tell(position);
+    return [x, y];
+  };
+  const draw = (position, { weights, context }) => {
+    if (keys.length !== weights.length) rebuild();
+    const [x1, y1] = place(query, position);
+    query.children[1].setAttribute("fill", rgb(context));
+    keys.forEach((key, i) => {
+      const [x2, y2] = place(key, model.get("key_vectors")[i]);
+      const line = { x1, y1, x2, y2, "stroke-width": (1 + 15 * weights[i]).toFixed(2) };
+      Object.entries(line).forEach(([name, value]) => lines.children[i].setAttribute(name, value));
+    });
+  };
+  const paint = (read) => paintField(field, extent, (position) => read(position).context);
+  return { node, draw, paint, rebuild };
+}
+
+// scores -> weights as a table with bars: the numbers are the text alternative of the picture.
+function table() {
+  const hidden = html("span", { class: "attn-hidden" }, "weight as a number");
+  const head = html("tr", {}, ...["key", "score", "weight", hidden].map((text) => html("th", { scope: "col" }, text)));
+  const body = html("tbody", {});
+  const node = html("table", { class: "attn-weights" }, html("thead", {}, head), body);
+  const bar = (...parts) => html("td", {}, html("div", { class: "attn-bar" }, ...parts.map(([width, colour]) =>
+    html("div", { style: `width:${(100 * width).toFixed(2)}%;background:${colour}` }))));
+  const line = (label, score, parts, weight) =>
+    html("tr", {}, html("th", { scope: "row" }, label), html("td", {}, score), bar(...parts), html("td", {}, weight));
+  node.draw = (values, { scores, weights, context }) => {
+    const colours = values.map(rgb);
+    const rows = scores.map((score, i) => {
+      const name = html("span", { class: "attn-swatch", style: `background:${colours[i]}` }, i + 1);
+      const row = line(name, fixed(score, 2), [[weights[i], colours[i]]], fixed(weights[i]));
+      row.dataset.weight = weights[i];
+      return row;
+    });
+    const parts = Array.from(weights, (w, i) => [w, colours[i]]);
+    const sum = line("sum", "", parts, fixed(weights.reduce((a, b) => a + b, 0)));
+    const read = line("context", "", [[1, rgb(context)]], "");
+    read.className = sum.className = "attn-total";
+    body.replaceChildren(...rows, sum, read);
+  };
+  return node;
+}
+
+function sentence(query, { weights, context }) {
+  const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 2);
+  const most = order.map((i) => `key ${i + 1} (${fixed(weights[i])})`).join(", then ");
+  const [x, y, r, g, b] = [...query, ...context].map((c) => fixed(c, 2));
+  return `The query at (${x}, ${y}) reads most from ${most}. Context: red ${r}, green ${g}, blue ${b}.`;
+}
+
+function render({ model, el }) {
+  const start = ["query", "key_vectors", "score", "temperature"].map((name) => [name, model.get(name)]);
+  const change = (name, value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const drawing = picture(model, change);
+  const formula = html("span", { class: "attn-formula" });
+  const score = radios("score", CHOICES, (value) => change("score", value));
+  const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
+  const restart = () => start.forEach(([name, value]) => change(name, value));
+  const again = html("button", { type: "button", class: "attn-link attn-control", onclick: restart }, "start again");
+  const weights = table();
+  const state = words();
+  const hint = html("p", { class: "attn-hint attn-control" },
+    "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
+    "The background shows what a query placed there would read.");
+  const side = html("div", { class: "attn-side" }, score, formula, temperature, weights, again);
+  const root = widget(el, "score-explorer", "Score explorer: a query among keys",
+    hint, html("div", { class: "attn-columns" }, drawing.node, side), state);
+
+  const draw = () => {
+    const query = model.get("query");
+    const result = reader(model)(query);
+    drawing.draw(query, result);
+    weights.draw(model.get("values"), result);
+    root.dataset.context = Array.from(result.context).join(" ");
+    state.say(sentence(query, result));
+  };
+  const redraw = () => {
+    if (model.get("key_vectors").length !== model.get("values").length) return; // the other one is on its way
+    score.choose(model.get("score"));
+    temperature.choose(model.get("temperature"));
+    formula.innerHTML = `score = ${FORMULA[model.get("score")]}`;
+    drawing.paint(reader(model));
+    draw();
+  };
+  const recolour = () => {
+    drawing.rebuild();
+    redraw();
+  };
+  model.on("change:query", draw);
+  model.on("change:values", recolour);
+  const rest = ["key_vectors", "score", "temperature", "W_q", "W_k", "v"].map((name) => `change:${name}`);
+  rest.forEach((name) => model.on(name, redraw));
+  redraw();
+  return () => {
+    model.off("change:query", draw);
+    model.off("change:values", recolour);
+    rest.forEach((name) => model.off(name, redraw));
+  };
+}
+
+export default { render };

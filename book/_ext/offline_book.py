@@ -1,0 +1,32 @@
+"""What the book needs beyond its configuration: see each function."""
+
+import json
+from pathlib import Path
+
+from attncourse.widgets import bundle
+
+
+def anchor_references(app, env):
+    """Let a notebook link to a paper as `../book/references.md#bahdanau2015`.
+
+    MyST only knows the headings of a page as targets; the bibliography's entries are added to them.
+    """
+    for citation in env.get_domain("cite").citations:
+        slugs = env.metadata[citation.bibliography_key.docname].setdefault("myst_slugs", {})
+        slugs[citation.citation_id] = (0, citation.citation_id, citation.key)
+
+
+def export_weights(app, exception):
+    """Put the weights that the pages' widgets load on first use beside the pages, one file a model."""
+    if exception is None:
+        notebooks = [Path(app.env.doc2path(name)) for name in app.env.found_docs]
+        texts = [path.read_text(encoding="utf-8") for path in notebooks if path.suffix == ".ipynb"]
+        names = {name for text in texts for name in bundle.zoo_names(json.loads(text))}
+        bundle.export_zoo(names, Path(app.outdir) / "_static/zoo")
+
+
+def setup(app):
+    app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
+    app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
+    app.connect("build-finished", export_weights)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,35 @@
+"""Fixtures of the tests that open the built book in a browser."""
+
+import pytest
+from browser import FLAGS, HTML, find_browser, serve
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "book: needs the built book in _build/html (make book) and a browser")
+
+
+@pytest.fixture(scope="session")
+def html():
+    """The folder of the built book."""
+    if not (HTML / "index.html").is_file():
+        pytest.fail("There is no built book in _build/html. Build it with `make book`.", pytrace=False)
+    return HTML
+
+
+@pytest.fixture(scope="session")
+def site(html):
+    """The URL of the built book on a loopback server."""
+    with serve(html) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests of a worker."""
+    from playwright.sync_api import sync_playwright  # here, so that other tests need no Playwright
+
+    path = find_browser()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
