@@ -9,7 +9,6 @@ from statistics import NormalDist, fmean, stdev
 from scipy.special import stdtrit  # Student's quantile
 
 
-
 class ClaimFailed(AssertionError):
     pass
 

@@ -9,10 +9,17 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 @cache
 def _parser() -> MarkdownIt:
-    def mathml(tex: str, options: dict) -> str:
-        return convert(tex, display="block" if options["display_mode"] else "inline")
+    # Rules of our own: the plugin's would wrap formulas in class "math", which MathJax and the theme take for theirs.
+    def inline(self, tokens, index, options, env) -> str:
+        return convert(tokens[index].content)
 
-    return MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin, renderer=mathml)
+    def block(self, tokens, index, options, env) -> str:
+        return convert(tokens[index].content, display="block")
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin)
+    for name, rule in {"math_inline": inline, "math_inline_double": block, "math_block": block}.items():
+        parser.add_render_rule(name, rule)
+    return parser
 
 
 def to_html(text: str) -> str:

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+from sphinx.util.fileutil import copy_asset_file
+
+from attncourse import exercises
 from attncourse.widgets import bundle
 
 
@@ -16,9 +19,10 @@ def anchor_references(app, env):
         slugs[citation.citation_id] = (0, citation.citation_id, citation.key)
 
 
-def export_weights(app, exception):
-    """Put the weights that the pages' widgets load on first use beside the pages, one file a model."""
+def export_package_files(app, exception):
+    """Put beside the pages what the package keeps: the exercise card's style, and the weights that widgets load."""
     if exception is None:
+        copy_asset_file(str(Path(exercises.__file__).with_name("card.css")), str(Path(app.outdir) / "_static"))
         notebooks = [Path(app.env.doc2path(name)) for name in app.env.found_docs]
         texts = [path.read_text(encoding="utf-8") for path in notebooks if path.suffix == ".ipynb"]
         names = {name for text in texts for name in bundle.zoo_names(json.loads(text))}
@@ -28,5 +32,6 @@ def export_weights(app, exception):
 def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
-    app.connect("build-finished", export_weights)
+    app.add_css_file("card.css")
+    app.connect("build-finished", export_package_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,18 @@
+from attncourse.markup import to_html, to_html_inline
+
+
+def test_formulas_become_bare_mathml():
+    inline = to_html_inline("let $W_q$ be")
+    assert inline.startswith('let <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline">')
+    assert "$" not in inline
+    assert 'display="block"' in to_html("so\n\n$$\\sum_j a_j$$\n")
+    assert 'class="math' not in inline + to_html("$$x$$")
+
+
+def test_html_of_the_learner_stays_text():
+    assert "<script>" not in to_html("<script>alert(1)</script> and `<b>`")
+
+
+def test_tables_and_code():
+    assert "<table>" in to_html("| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert "<code>q @ W.T</code>" in to_html("`q @ W.T`")
