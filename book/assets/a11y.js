@@ -22,7 +22,12 @@ document.addEventListener("DOMContentLoaded", () => {
       slider.setAttribute("aria-label", label?.textContent || "value");
     });
   };
+  let timer;
+  const soon = () => { // once after a burst: measuring forces a layout
+    clearTimeout(timer);
+    timer = setTimeout(repair, 200);
+  };
   repair();
-  new MutationObserver(repair).observe(document.getElementById("main-content"), { childList: true, subtree: true });
-  window.addEventListener("resize", repair);
+  new MutationObserver(soon).observe(document.getElementById("main-content"), { childList: true, subtree: true });
+  window.addEventListener("resize", soon);
 });
