@@ -6,7 +6,7 @@ PY := .venv/bin/python
 .PHONY: help book serve test check notebooks lab clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 book: .venv/ready ## build the book from the committed notebooks and say where it is
 	@$(PY) book/pages.py
