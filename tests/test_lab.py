@@ -119,7 +119,7 @@ def run_all(page):
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
-def wait_until_idle(page, seconds=240):
+def wait_until_idle(page, seconds=600):
     """Until every cell has run, or one has failed."""
     state = """() => {
       const texts = (selector) => [...document.querySelectorAll(selector)].map((node) => node.textContent.trim());
@@ -149,7 +149,7 @@ def test_learner_in_jupyterlab(page, folder):
 
     explorer = page.locator(".jp-OutputArea .attn-score-explorer").first
     weights = explorer.locator("tr[data-weight]")
-    weights.first.wait_for(timeout=120_000)
+    weights.first.wait_for(timeout=300_000)
     before = weights.all_text_contents()
     explorer.locator(".attn-query").focus()
     page.keyboard.press("ArrowLeft")

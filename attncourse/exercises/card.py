@@ -106,7 +106,7 @@ class Card:
     """Task, status, three buttons, and what they said."""
 
     def __init__(self, exercise: Exercise):
-        self.exercise, self.hints, self.solution_shown = exercise, 0, False
+        self.exercise, self.entry, self.hints, self.solution_shown = exercise, {}, 0, False
         purposes = {"Check": "Check your answer", "Hint": "Show the next hint", "Solution": "Show the solution"}
         buttons = [widgets.Button(description=k, tooltip=f"{v}: {exercise.title}") for k, v in purposes.items()]
         self.check, self.hint, self.solution = buttons
@@ -120,28 +120,27 @@ class Card:
     def take(self, answer: Callable) -> None:
         """From now on, check this answer."""
         self.answer, self.message.value = answer, ""
-        self._update(progress.read().get(self.exercise.id, {}))
+        self.entry = progress.read().get(self.exercise.id, self.entry)
+        self._update()
 
-    def _update(self, entry: dict) -> None:
+    def _update(self) -> None:
         total = len(self.exercise.hints)
-        self.status.value, self.solution.disabled = status_html(entry), not entry.get("attempts")
+        self.status.value, self.solution.disabled = status_html(self.entry), not self.entry.get("attempts")
         self.hint.disabled = self.hints == total
         self.hint.description = "No more hints" if self.hint.disabled else f"Hint {self.hints + 1} of {total}"
+        if self.hints or self.solution_shown:
+            self.help.value = help_html(self.exercise, self.hints, self.solution_shown)
 
     def _check(self, _) -> None:
-        self.check.disabled, self.message.value = True, '<p class="attn-status">Checking…</p>'
+        self.message.value = '<p class="attn-status">Checking…</p>'
         self.message.value, entry = checked(self.exercise, self.answer)
-        self.check.disabled = False
-        self._update(entry or progress.read().get(self.exercise.id, {}))
+        self.entry = entry or self.entry
+        self._update()
 
     def _hint(self, _) -> None:
         self.hints = min(self.hints + 1, len(self.exercise.hints))
-        self._help()
+        self._update()
 
     def _solution(self, _) -> None:
         self.solution_shown = True
-        self._help()
-
-    def _help(self) -> None:
-        self.help.value = help_html(self.exercise, self.hints, self.solution_shown)
-        self._update(progress.read().get(self.exercise.id, {}))
+        self._update()

@@ -77,6 +77,9 @@ def _count(exercise: Exercise, result: Result) -> Verdict | None:
     if len(outputs(result.value)) == len(exercise.returns):
         return None
     text = f"It returns {kind_of(result.value)}; it should return {wanted}, in this order."
+    if len(exercise.returns) == 1:
+        text = f"It returns a list or tuple of {len(result.value)}; it should return {wanted} alone. "
+        text += "`torch.stack` joins a list of tensors into one."
     return Verdict(Outcome.TYPE, "Another number of values is returned", text)
 
 

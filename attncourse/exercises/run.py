@@ -7,6 +7,7 @@ import linecache
 import re
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -19,13 +20,21 @@ from .limit import TimeUp, time_limit
 PRINTED = 2_000  # characters kept of what an answer prints in one case
 
 
-def run(answer: Callable, case: Case, seconds: float = 5.0) -> Result:
+@cache
+def _wake_autograd() -> None:
+    """torch loads hundreds of modules for its first gradient: not on the learner's clock."""
+    x = torch.ones(1, requires_grad=True)
+    torch.autograd.grad([x * 2], [x], [x.detach()])
+
+
+def run(answer: Callable, case: Case, seconds: float = 10.0) -> Result:
     """Call `answer` with fresh copies of the inputs, by name. Whatever it does, a Result comes back."""
     inputs = {name: build(value) for name, value in case.inputs.items()}
     leaves = {name: inputs[name].requires_grad_() for name in case.gradients}
     # Copies of the leaves: writing into one is told as what it is, not as autograd's complaint about leaves.
     inputs |= {name: leaf.clone() for name, leaf in leaves.items()}
     printed, gradients = _Bounded(), {}
+    _wake_autograd()
     try:
         # fork_rng: an answer that draws random numbers draws the same each time, and leaves the notebook's alone.
         with redirect_stdout(printed), redirect_stderr(printed), torch.random.fork_rng(devices=[]):
