@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from . import masks, seq2seq
+from . import masks, seq2seq, sequential
 from .attention import attend
 from .decoding import greedy
 from .tasks.text import BEGIN, END
+
+Groups = dict[str, dict[str, Callable[[], object]]]  # title -> name -> what is timed; the first is the measure
 
 
 def compare(candidates: dict[str, Callable[[], object]], rounds: int = 15) -> dict[str, tuple[float, float, float]]:
@@ -45,8 +48,39 @@ def loop_attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return context
 
 
-def core() -> dict[str, dict[str, Callable[[], object]]]:
+def multi_head(x: Tensor, module: nn.MultiheadAttention) -> tuple[Tensor, Tensor]:
+    """`attend` between the projections of a torch module: the same numbers, and each head's weights."""
+    parts = F.linear(x, module.in_proj_weight, module.in_proj_bias).chunk(3, -1)  # 3 of (B, T, D)
+    query, keys, values = (p.unflatten(-1, (module.num_heads, -1)).transpose(1, 2) for p in parts)  # (B, H, T, Dh)
+    context, weights = attend(query, keys, values)
+    return module.out_proj(context.transpose(1, 2).flatten(-2)), weights  # (B, T, D), (B, H, T, T)
+
+
+def _attention() -> Groups:
     query, keys, values = (torch.randn(16, 64, 64) for _ in range(3))
+    x, module = torch.randn(16, 64, 64), nn.MultiheadAttention(64, 4, batch_first=True).eval()
+
+    def math_path():
+        with sdpa_kernel(SDPBackend.MATH):
+            return F.scaled_dot_product_attention(query, keys, values)
+
+    return {
+        "attention, B 16, Tq = Tk 64, D 64": {
+            "attend": lambda: attend(query, keys, values),
+            "F.scaled_dot_product_attention, math path (no weights)": math_path,
+            "F.scaled_dot_product_attention (no weights)": lambda: F.scaled_dot_product_attention(query, keys, values),
+            "a loop over batch and queries": lambda: loop_attend(query, keys, values),
+        },
+        "four heads with projections and weights, B 16, T 64, D 64": {
+            "attend": lambda: multi_head(x, module),
+            "nn.MultiheadAttention, need_weights=True": lambda: module(
+                x, x, x, need_weights=True, average_attn_weights=False
+            ),
+        },
+    }
+
+
+def _recurrent() -> Groups:
     model = seq2seq.RNNsearch(128, 16).eval()
     source, lengths = torch.randint(4, 128, (32, 24)), torch.randint(8, 25, (32,))
 
@@ -57,21 +91,16 @@ def core() -> dict[str, dict[str, Callable[[], object]]]:
 
     long_source, long_lengths = torch.randint(4, 128, (64, 40)), torch.randint(5, 41, (64,))
     embedded = model.encoder.embed(long_source).detach()
-    packed = torch.nn.GRU(32, 96, batch_first=True, bidirectional=True)
+    packed = nn.GRU(32, 96, batch_first=True, bidirectional=True)
 
     def by_packing():
-        rows = torch.nn.utils.rnn.pack_padded_sequence(embedded, long_lengths, True, enforce_sorted=False)
-        return torch.nn.utils.rnn.pad_packed_sequence(packed(rows)[0], batch_first=True)
+        rows = nn.utils.rnn.pack_padded_sequence(embedded, long_lengths, True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(packed(rows)[0], batch_first=True)
 
     state, annotations = torch.randn(32, 1, 96), torch.randn(32, 24, 192)
     score, mask = model.decoder.score, masks.padding(lengths, 24)
     projected = score.project(annotations).detach()
     return {
-        "attention, B 16, Tq = Tk 64, D 64": {
-            "attend": lambda: attend(query, keys, values),
-            "F.scaled_dot_product_attention (no weights)": lambda: F.scaled_dot_product_attention(query, keys, values),
-            "a loop over batch and queries": lambda: loop_attend(query, keys, values),
-        },
         "one additive look, B 32, S 24": {
             "keys projected once": lambda: attend(state, projected, annotations, score.match, mask),
             "keys projected at every step": lambda: attend(state, annotations, annotations, score, mask),
@@ -85,6 +114,10 @@ def core() -> dict[str, dict[str, Callable[[], object]]]:
             "one by one": lambda: [decode(slice(i, i + 1)) for i in range(32)],
         },
     }
+
+
+def core() -> Groups:
+    return _attention() | _recurrent() | sequential.bench()
 
 
 SUITES = {"core": core}

@@ -3,9 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 
-from attncourse import attend, masks, scores
+from attncourse import attend, bench, masks, scores
 
 B, TQ, TK, D, DV = 3, 4, 5, 6, 7
 
@@ -120,7 +121,7 @@ def test_padding_and_causal_masks():
 
 def test_errors_say_what_would_be_right():
     query, keys, values = qkv()
-    with pytest.raises(ValueError, match=r"query has 6, keys have 5; Additive\(6, 5, size\)"):
+    with pytest.raises(ValueError, match=r"dot needs equal sizes: query has 6, keys have 5; use `General\(6, 5\)`"):
         scores.dot(query, torch.randn(B, TK, 5))
     with pytest.raises(TypeError, match=r"True = may attend.*int64"):
         attend(query, keys, values, mask=torch.ones(B, TQ, TK, dtype=torch.long))
@@ -128,3 +129,12 @@ def test_errors_say_what_would_be_right():
         attend(query, keys, values, mask=torch.ones(B, TK, dtype=torch.bool))
     with pytest.raises(ValueError, match=r"keys have 5 positions.*values have 4"):
         attend(query, keys, values[:, :4])
+
+
+def test_attend_equals_torchs_math_path_and_multi_head_attention():
+    """The partners of `attncourse bench core` compute the same thing, weights included."""
+    query, keys, values = qkv()
+    with sdpa_kernel(SDPBackend.MATH):
+        assert_close(attend(query, keys, values)[0], F.scaled_dot_product_attention(query, keys, values))
+    x, module = torch.randn(2, 5, 12), torch.nn.MultiheadAttention(12, 3, batch_first=True).eval()
+    assert_close(bench.multi_head(x, module), module(x, x, x, need_weights=True, average_attn_weights=False))

@@ -69,7 +69,7 @@ def test_small_and_without_traces_of_a_machine(chapter):
 @each_chapter
 def test_one_setup_cell_that_seeds(chapter):
     [cell] = [c for c in code_cells(chapter) if "setup" in c.metadata.get("tags", [])]
-    assert cell is code_cells(chapter)[0]
+    assert cell == code_cells(chapter)[0]
     assert len(cell.source.splitlines()) <= 8
     assert "attncourse.setup(seed=" in cell.source
     assert build.repository()["url"] in cell.source

@@ -160,14 +160,23 @@ export function additive(projectedQuery, projectedKey, v) {
   return sum;
 }
 
+// A zero vector is like nothing: 0, as scores.content
+export function cosine(a, b) {
+  const length = (x) => Math.max(Math.sqrt(dot(x, x)), 1e-6);
+  return dot(a, b) / (length(a) * length(b));
+}
+
 export const SCORES = {
   dot: (query, key) => dot(query, key),
   scaled_dot: (query, key) => dot(query, key) / Math.sqrt(query.length),
   additive: (query, key, { W_q, W_k, v }) => additive(linear(query, W_q), linear(key, W_k), v),
+  content: (query, key, { strength }) => strength * cosine(query, key),
+  general: (query, key, { W }) => dot(query, linear(key, W)),
+  location: (query, key, { places }, j) => dot(query, row(places, j)),
 };
 
 export function attend(query, keys, values, score, temperature = 1) {
-  const scores = keys.map((key) => score(query, key));
+  const scores = keys.map((key, j) => score(query, key, j));
   const weights = softmax(scores.map((s) => s / temperature));
   return { scores, weights, context: mix(weights, values) };
 }
@@ -472,4 +481,94 @@ export function draggable(node, { label, extent, get, set, toPlane, step = 0.05,
     node.setAttribute("aria-valuenow", x);
     node.setAttribute("aria-valuetext", `x ${fixed(x, 2)}, y ${fixed(y, 2)}`);
   };
+}
+
+// ------------------------------------------------------------------------------------------------ backward
+// The gradient with respect to the input of conv2d: `gradient` (O, H', W') is that of its output, `shape` the input's.
+export function conv2dBackward(gradient, weight, shape, { stride = [1, 1], padding = [0, 0] } = {}) {
+  const [C, H, W] = shape;
+  const [O, , kH, kW] = weight.shape;
+  const [, outH, outW] = gradient.shape;
+  const data = new Float32Array(C * H * W);
+  for (let n = 0; n < gradient.data.length; n++) {
+    const g = gradient.data[n];
+    if (!g) continue; // behind a ReLU most are zero
+    const o = Math.floor(n / (outH * outW));
+    const top = (Math.floor(n / outW) % outH) * stride[0] - padding[0];
+    const left = (n % outW) * stride[1] - padding[1];
+    for (let c = 0; c < C; c++)
+      for (let k = Math.max(0, -top); k < kH && top + k < H; k++)
+        for (let l = Math.max(0, -left); l < kW && left + l < W; l++)
+          data[(c * H + top + k) * W + left + l] += g * weight.data[((o * C + c) * kH + k) * kW + l];
+  }
+  return { shape, data };
+}
+
+// A query and keys that can be moved: the traits extent, query, key_vectors and values of a model. `draw` shows one
+// result of attend(), `paint(read)` what a query at each place would read, `rebuild` new colours.
+export function queryAmongKeys(model, change) {
+  const extent = model.get("extent");
+  const { node, grid, toPixel, toPlane } = plane(extent, "Plane with a query and keys");
+  const field = svg("image", { width: 400, height: 400, preserveAspectRatio: "none", class: "attn-field" });
+  const lines = svg("g", { class: "attn-lines" });
+  const points = svg("g", {});
+  node.append(field, grid, lines, points);
+  const handle = (shape, name, label, get, set) => {
+    const point = svg("g", { class: name }, ...shape);
+    draggable(point, { label, extent, toPlane, get, set });
+    return point;
+  };
+  const touch = (r) => svg("circle", { r, class: "attn-touch" }); // a finger needs more than the mark
+  const diamond = { x: -13, y: -13, width: 26, height: 26, rx: 4, transform: "rotate(45)" };
+  const keyAt = (i) => handle(
+    [touch(22), svg("circle", { r: 13, fill: rgb(model.get("values")[i]) }), svg("text", {}, i + 1)],
+    "attn-key", `key ${i + 1}`, () => model.get("key_vectors")[i],
+    (position) => change("key_vectors", model.get("key_vectors").map((key, j) => (j === i ? position : key))));
+  const query = handle(
+    [touch(24), svg("rect", diamond), svg("text", {}, "q")],
+    "attn-query", "query", () => model.get("query"), (position) => change("query", position));
+  let keys = [];
+  const rebuild = () => {
+    keys = model.get("key_vectors").map((_, i) => keyAt(i));
+    lines.replaceChildren(...keys.map((_, i) => svg("line", { stroke: rgb(model.get("values")[i]) })));
+    points.replaceChildren(...keys, query);
+  };
+  const place = (point, position) => {
+    const [x, y] = toPixel(position);
+    point.setAttribute("transform", `translate(${x} ${y})`);
+    point.tell(position);
+    return [x, y];
+  };
+  const draw = (position, { weights, context }) => {
+    if (keys.length !== weights.length) rebuild();
+    const [x1, y1] = place(query, position);
+    query.children[1].setAttribute("fill", rgb(context));
+    keys.forEach((key, i) => {
+      const [x2, y2] = place(key, model.get("key_vectors")[i]);
+      const line = { x1, y1, x2, y2, "stroke-width": (1 + 15 * weights[i]).toFixed(2) };
+      Object.entries(line).forEach(([name, value]) => lines.children[i].setAttribute(name, value));
+    });
+  };
+  const paint = (read) => paintField(field, extent, (position) => read(position).context);
+  return { node, draw, paint, rebuild };
+}
+
+// ------------------------------------------------------------------------------------------------ chance
+
+// n numbers from 0 to 1, the same for the same seed on every machine (mulberry32); six_scores/widget.py has its twin
+export function uniforms(seed, n) {
+  let a = seed | 0;
+  return Array.from({ length: n }, () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), 1 | a);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  });
+}
+
+// The key in whose stretch u falls when the weights are laid end to end
+export function drawn(weights, u) {
+  let edge = 0;
+  const index = weights.findIndex((w) => (edge += w) > u);
+  return index < 0 ? weights.length - 1 : index;
 }

@@ -1,5 +1,5 @@
 import {
-  SCORES, attend, draggable, fixed, html, logSlider, paintField, plane, radios, rgb, svg, tensor, widget, words,
+  SCORES, attend, fixed, html, logSlider, queryAmongKeys, radios, rgb, tensor, widget, words,
 } from "../lib.mjs";
 
 const CHOICES = [["dot", "dot"], ["scaled_dot", "scaled dot"], ["additive", "additive"]];
@@ -15,53 +15,6 @@ function reader(model) {
   const additive = { W_q: tensor(model.get("W_q")), W_k: tensor(model.get("W_k")), v: model.get("v") };
   const compare = (query, key) => SCORES[score](query, key, additive);
   return (query) => attend(query, keys, values, compare, temperature);
-}
-
-function picture(model, change) {
-  const extent = model.get("extent");
-  const { node, grid, toPixel, toPlane } = plane(extent, "Plane with a query and keys");
-  const field = svg("image", { width: 400, height: 400, preserveAspectRatio: "none", class: "attn-field" });
-  const lines = svg("g", { class: "attn-lines" });
-  const points = svg("g", {});
-  node.append(field, grid, lines, points);
-  const handle = (shape, name, label, get, set) => {
-    const point = svg("g", { class: name }, ...shape);
-    draggable(point, { label, extent, toPlane, get, set });
-    return point;
-  };
-  const touch = (r) => svg("circle", { r, class: "attn-touch" }); // a finger needs more than the mark
-  const diamond = { x: -13, y: -13, width: 26, height: 26, rx: 4, transform: "rotate(45)" };
-  const keyAt = (i) => handle(
-    [touch(22), svg("circle", { r: 13, fill: rgb(model.get("values")[i]) }), svg("text", {}, i + 1)],
-    "attn-key", `key ${i + 1}`, () => model.get("key_vectors")[i],
-    (position) => change("key_vectors", model.get("key_vectors").map((key, j) => (j === i ? position : key))));
-  const query = handle(
-    [touch(24), svg("rect", diamond), svg("text", {}, "q")],
-    "attn-query", "query", () => model.get("query"), (position) => change("query", position));
-  let keys = [];
-  const rebuild = () => {
-    keys = model.get("key_vectors").map((_, i) => keyAt(i));
-    lines.replaceChildren(...keys.map((_, i) => svg("line", { stroke: rgb(model.get("values")[i]) })));
-    points.replaceChildren(...keys, query);
-  };
-  const place = (point, position) => {
-    const [x, y] = toPixel(position);
-    point.setAttribute("transform", `translate(${x} ${y})`);
-    point.tell(position);
-    return [x, y];
-  };
-  const draw = (position, { weights, context }) => {
-    if (keys.length !== weights.length) rebuild();
-    const [x1, y1] = place(query, position);
-    query.children[1].setAttribute("fill", rgb(context));
-    keys.forEach((key, i) => {
-      const [x2, y2] = place(key, model.get("key_vectors")[i]);
-      const line = { x1, y1, x2, y2, "stroke-width": (1 + 15 * weights[i]).toFixed(2) };
-      Object.entries(line).forEach(([name, value]) => lines.children[i].setAttribute(name, value));
-    });
-  };
-  const paint = (read) => paintField(field, extent, (position) => read(position).context);
-  return { node, draw, paint, rebuild };
 }
 
 // scores -> weights as a table with bars: the numbers are the text alternative of the picture.
@@ -104,7 +57,7 @@ function render({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  const drawing = picture(model, change);
+  const drawing = queryAmongKeys(model, change);
   const formula = html("span", { class: "attn-formula" });
   const score = radios("score", CHOICES, (value) => change("score", value));
   const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
