@@ -37,7 +37,7 @@ from attncourse.exercises import (
 from attncourse.exercises import card as cards
 from attncourse.exercises import check as checking
 from attncourse.exercises.attempt import is_stub
-from attncourse.exercises.compare import alike
+from attncourse.exercises.compare import alike, changed
 from attncourse.exercises.examine import cases_of, verdict
 from attncourse.exercises.judge import reference
 from attncourse.exercises.notebook import BadInput
@@ -86,7 +86,9 @@ def _says_no_expected_number(it, told):
     for case in cases_of(it, 0):
         value = reference(it.solution, case).value
         for tensor in value if isinstance(value, tuple) else (value,):
-            numbers = {f"{x:.4g}" for x in tensor.double().flatten().tolist()}
+            if isinstance(tensor, str):
+                continue
+            numbers = {f"{x:.4g}" for x in torch.as_tensor(tensor).double().flatten().tolist()}
             leaked = {x for x in numbers if len(x.strip("-0.")) > 3 and x in text}
             assert not leaked, (leaked, text)
 
@@ -370,8 +372,8 @@ TOY = Exercise(
     cases=_toy_cases,
     axes={"x": "B D"},
     returns=(Output("y", "B D"),),
-    seconds=0.5,
 )
+HASTY = replace(TOY, seconds=0.5)
 
 
 def told(answer, it=TOY):
@@ -405,9 +407,9 @@ def _grows(x):
 @pytest.mark.parametrize("answer", [_forever, _forever_stubborn, _sleepy, _grows])
 def test_endless_answers_are_stopped(answer):
     started = time.perf_counter()
-    verdict = told(answer)
+    verdict = told(answer, HASTY)
     assert verdict.outcome is Outcome.TIMED_OUT and "0.5 seconds" in verdict.headline
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 10
     assert len(verdict.printed) <= 2000
     assert told(double).outcome is Outcome.CORRECT  # the alarm is off again
 
@@ -415,7 +417,7 @@ def test_endless_answers_are_stopped(answer):
 def test_endless_answers_are_stopped_outside_the_main_thread():
     found = []
     for answer in (_forever, _forever_stubborn, double):
-        thread = threading.Thread(target=lambda a=answer: found.append(told(a).outcome))
+        thread = threading.Thread(target=lambda a=answer: found.append(told(a, HASTY).outcome))
         thread.start()
         thread.join(20)
     assert found == [Outcome.TIMED_OUT, Outcome.TIMED_OUT, Outcome.CORRECT]
@@ -525,6 +527,7 @@ OUTCOMES = [
     (lambda x: print(x), Outcome.TYPE, "returns nothing"),
     (lambda x: [2 * x], Outcome.CORRECT, "Correct"),
     (lambda x: (2 * x).tolist(), Outcome.TYPE, "Another number of values"),
+    (lambda x: [row * 2 for row in x], Outcome.TYPE, "Another number of values"),
     (lambda x: (2 * x).detach().numpy(), Outcome.TYPE, "is not a tensor"),
     (lambda x: {"y": 2 * x}, Outcome.TYPE, "is not a tensor"),
     (lambda x: (i for i in x), Outcome.TYPE, "is not a tensor"),
@@ -735,6 +738,26 @@ def test_an_error_everywhere_is_no_misconception():
     assert told(lambda x: x[7], always).outcome is Outcome.RAISED
 
 
+def test_another_kind_of_error_is_another_behaviour():
+    def strict(x):
+        if x.dtype == torch.float64:
+            raise ValueError
+        return x * x
+
+    def index(x):
+        return (x * x)[: 2 - 3 * (x.dtype == torch.float64), 9 * (x.dtype == torch.float64) or slice(None)]
+
+    picky = replace(TOY, wrong=(Misconception("float32 only", "…", (strict,)),))
+    assert told(strict, picky).misconception == "float32 only"
+    assert told(index, picky).misconception == ""
+
+
+def test_nan_among_the_inputs_is_no_change():
+    x = {"x": torch.tensor([1.0, float("nan")])}
+    assert changed(x, {"x": x["x"].clone()}) == []
+    assert changed(x, {"x": torch.zeros(2)}) == changed(x, {}) == changed(x, {"x": x["x"][None]}) == ["x"]
+
+
 # --- the decorator and the card ---------------------------------------------------------------------
 
 
@@ -750,7 +773,7 @@ def test_unknown_ids_say_what_there_is():
     with pytest.raises(UnknownExercise, match=r"chapter 'bahdanau' has: bahdanau.additive-score, .*decoder-step"):
         exercise("bahdanau.softmax")(lambda scores: scores)
     for id in ("nowhere.softmax", "core.x", "__main__.x", ""):
-        with pytest.raises(UnknownExercise, match="chapters with exercises are: bahdanau"):
+        with pytest.raises(UnknownExercise, match=r"chapters with exercises are: .*bahdanau"):
             exercise(id)(lambda x: x)
     with pytest.raises(TypeError, match="needs its id"):
         exercise(lambda scores: scores)
@@ -828,7 +851,7 @@ def test_card_from_stub_to_solved():
     assert [card.check.description, card.hint.description] == ["Check", "Hint 1 of 3"]
     card.check.click()
     assert "The softmax runs over the wrong axis" in card.message.value and 'role="alert"' in card.message.value
-    assert "1 attempt so far" in card.status.value and not card.solution.disabled and not card.check.disabled
+    assert "1 attempt so far" in card.status.value and not card.solution.disabled
     for label in ("Hint 2 of 3", "Hint 3 of 3", "No more hints"):
         card.hint.click()
         assert card.hint.description == label
@@ -858,7 +881,7 @@ def test_card_survives_a_fault_of_ours(monkeypatch):
     monkeypatch.setattr(cards, "assess", lambda *_: 1 / 0)
     card = cards.of(SOFTMAX, SOFTMAX.solution)
     card.check.click()
-    assert "not your fault" in card.message.value and not card.check.disabled
+    assert "not your fault" in card.message.value
 
 
 def test_card_lets_an_endless_answer_go(monkeypatch):
@@ -870,7 +893,7 @@ def test_card_lets_an_endless_answer_go(monkeypatch):
 
     card.take(answer)
     card.check.click()
-    assert "No answer after 0.3 seconds" in card.message.value and not card.check.disabled
+    assert "No answer after 0.3 seconds" in card.message.value
 
 
 # --- progress ---------------------------------------------------------------------------------------
@@ -905,7 +928,8 @@ def test_unwritable_place_is_not_fatal(tmp_path, monkeypatch):
     assert progress.read() == {}
     card = cards.of(SOFTMAX, SOFTMAX.solution)
     card.check.click()
-    assert "attn-correct" in card.message.value and "Solved" in card.status.value
+    card.hint.click()
+    assert "attn-correct" in card.message.value and "Solved" in card.status.value and not card.solution.disabled
 
 
 def test_progress_has_a_usual_place(monkeypatch, tmp_path):
@@ -950,7 +974,7 @@ def test_check_reads_a_notebook_as_people_leave_them(tmp_path, capsys):
         "data = open('missing.csv')",
         "%%bash\nexit 1",
         "%%time\n\ndef project(x, W):\n    return x @ W.T",
-        SCORE + "    return query",
+        '@exercise("bahdanau.additive-score")\ndef additive_score(query=undefined):\n    return query',
         "# again\n" + SCORE + "    q, k = project(query, W_q), project(keys, W_k)\n"
         "    return torch.tanh(q[:, :, None] + k[:, None]) @ v",
         "%precision 3\n\n" + MASKED + "    w = F.softmax(scores, -1)\n    return w * mask",
@@ -1035,5 +1059,4 @@ def test_notebooks_pose_the_exercises_as_they_are():
     for entry in manifest():
         path = folder / f"{entry.chapter}.ipynb"
         text = "\n\n".join("".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"])
-        if f'@exercise("{entry.id}")' in text:
-            assert find(entry.id).cell.strip() in text, entry.id
+        assert find(entry.id).cell.strip() in text, entry.id

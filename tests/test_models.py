@@ -5,7 +5,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
-from attncourse import scores
+from attncourse import scores, sequential
+from attncourse.implicit import ConvNet
 from attncourse.seq2seq import RNNsearch
 
 
@@ -18,8 +19,27 @@ def additive():
     return scores.Additive(6, 5, 8), (torch.randn(2, 3, 6), torch.randn(2, 4, 5))
 
 
+def general():
+    return scores.General(6, 5), (torch.randn(2, 3, 6), torch.randn(2, 4, 5))
+
+
+def location():
+    return scores.Location(6, 4), (torch.randn(2, 3, 6), torch.randn(2, 4, 5))
+
+
+def sequence(make):
+    return lambda: (make(), (torch.randn(2, 5, 4), torch.randint(1, 6, (2,))))
+
+
 # Each makes a small model and its inputs, on whatever device is the default where it is called.
-MODELS = {"RNNsearch": rnnsearch, "Additive": additive}
+MODELS = {"RNNsearch": rnnsearch, "Additive": additive, "General": general, "Location": location}
+MODELS |= {
+    "RNN": sequence(lambda: sequential.rnn(4, 8, 3)),
+    "LSTM": sequence(lambda: sequential.lstm(4, 8, 3)),
+    "BiLSTM": sequence(lambda: sequential.bilstm(4, 8, 3)),
+    "ByteNet": sequence(lambda: sequential.ByteNet(4, 8, 3, (1, 2), (1, 1))),
+}
+MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 
 def first(output):
@@ -29,7 +49,7 @@ def first(output):
 @pytest.mark.parametrize("name", MODELS)
 def test_no_tensor_is_made_on_the_cpu(name):
     """Fake tensors carry a device but no numbers: an operation that mixes CPU and `meta` raises there."""
-    with FakeTensorMode():
+    with FakeTensorMode(allow_non_fake_inputs=True):  # BatchNorm's counter is made as a real tensor on `meta`
         with torch.device("meta"):
             model, inputs = MODELS[name]()
         output = first(model(*inputs))
@@ -39,7 +59,7 @@ def test_no_tensor_is_made_on_the_cpu(name):
 
 
 def test_the_meta_test_can_fail():
-    with FakeTensorMode(), pytest.raises(RuntimeError, match="device"):
+    with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises(RuntimeError, match="device"):
         torch.randn(2, device="meta") + torch.zeros(2)
 
 
@@ -49,7 +69,12 @@ def test_bf16_autocast(name):
     model, inputs = MODELS[name]()
     exact = first(model(*inputs))
     with torch.autocast("cpu", torch.bfloat16):
-        output = first(model(*inputs))
+        try:
+            output = first(model(*inputs))
+        except RuntimeError as error:
+            if "LSTM" in name and "primitive descriptor" in str(error):
+                pytest.skip("this CPU has no LSTM in bfloat16 (oneDNN)")
+            raise
         output.float().sum().backward()
     assert_close(output.float(), exact, rtol=0.1, atol=0.05)
     assert all(p.grad.isfinite().all() for p in model.parameters())

@@ -212,11 +212,17 @@ def desk(tmp_path_factory):
         state.pop("layout")
         text = json.dumps(state).replace("</", "<\\/")
         (folder / f"{name}.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "lib.html").write_text("<!doctype html><title>lib</title><link rel='icon' href='data:,'>")
     (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes("bahdanau-dates"))
     bundle.export_zoo(["bahdanau-dates"], folder / "_static/zoo")
     with serve(folder) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def blank(browser, desk):
+    """A page in which functions are called, not used."""
+    with visit(browser, desk + "dates.html") as (page, _):
+        yield page
 
 
 def weights_shown(page):
@@ -322,15 +328,14 @@ RUN = """async ([source, cases]) => {
 LIB = (bundle.HERE / "lib.mjs").read_text()
 
 
-def test_numbers_equal_pytorch(browser, desk):
+def test_numbers_equal_pytorch(blank):
     cases = numeric_cases()
-    with visit(browser, desk + "lib.html") as (page, _):
-        found = page.evaluate(RUN, [LIB, {key: [name, as_js(args)] for key, (name, args, _) in cases.items()}])
+    found = blank.evaluate(RUN, [LIB, {key: [name, as_js(args)] for key, (name, args, _) in cases.items()}])
     for key, (_, _, expected) in cases.items():
         np.testing.assert_allclose(found[key], expected.flatten(), atol=2e-6, err_msg=key)
 
 
-def test_safetensors_are_read_bit_by_bit(browser, desk):
+def test_safetensors_are_read_bit_by_bit(blank):
     halves = torch.from_numpy(np.arange(65536, dtype=np.uint16).view(np.float16).copy())  # every half there is
     tensors = {"odd": torch.tensor([1.5], dtype=torch.float16), "halves": halves.reshape(256, 256)}
     tensors["floats"] = torch.tensor([[1e-42, -3.4e38], [float("-inf"), 0.1]])
@@ -341,10 +346,9 @@ def test_safetensors_are_read_bit_by_bit(browser, desk):
       const bits = (data) => new Uint32Array(data.buffer).join(" ");
       return Object.fromEntries(Object.entries(tensors).map(([k, { shape, data }]) => [k, [shape, bits(data)]]));
     }"""
-    with visit(browser, desk + "lib.html") as (page, _):
-        found = page.evaluate(read, [LIB, base64.b64encode(b"x" + save(tensors, metadata={"made": "here"})).decode()])
-        with pytest.raises(Exception, match="x is BF16; the page reads F16 and F32"):
-            page.evaluate(read, [LIB, base64.b64encode(b"x" + save({"x": torch.ones(2).bfloat16()})).decode()])
+    found = blank.evaluate(read, [LIB, base64.b64encode(b"x" + save(tensors, metadata={"made": "here"})).decode()])
+    with pytest.raises(Exception, match="x is BF16; the page reads F16 and F32"):
+        blank.evaluate(read, [LIB, base64.b64encode(b"x" + save({"x": torch.ones(2).bfloat16()})).decode()])
     for name, expected in tensors.items():
         shape, bits = found[name]
         assert shape == list(expected.shape)
@@ -353,11 +357,10 @@ def test_safetensors_are_read_bit_by_bit(browser, desk):
         )
 
 
-def test_the_page_normalises_as_python_does(browser, desk):
+def test_the_page_normalises_as_python_does(blank):
     texts = ["  5\u00a0MARS\t 2024 \n", "ΤΡΊΤΗ 5 ΜΑΡΤΊΟΥ", "ΟΔΟΣ. ΣΑΣ", "İSTANBUL ﬁ ①", "２０２４年", "", " \u2009 "]
     texts += ["\x1c a\x85b\u3000c\ufeff d\u200be", "Å e\u0301", "🎉 ẞ"]
-    with visit(browser, desk + "dates.html") as (page, _):
-        assert page.evaluate("(texts) => texts.map(module.normalise)", texts) == [dates.normalise(t) for t in texts]
+    assert blank.evaluate("(texts) => texts.map(module.normalise)", texts) == [dates.normalise(t) for t in texts]
 
 
 # ---- the score explorer ----

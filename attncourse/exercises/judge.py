@@ -149,6 +149,8 @@ def _values(exercise: Exercise, case: Case, expected: tuple, got: tuple) -> Verd
     right = [output.name for output, x, y in triples if same(x, y)]
     seen += [f"right: {join(right)}"] if right else []
     text = "The shape is right, the numbers are not. Compute the entry named below by hand, one line at a time."
+    if all(isinstance(x, str) for _, x, _ in wrong):
+        text = "Ask what in this input speaks for the answer you gave, and what against it."
     headline = f"{names} {'has' if len(wrong) == 1 else 'have'} wrong values"
     if any(not finite(y) for _, _, y in wrong):
         headline = f"{names} {'is' if len(wrong) == 1 else 'are'} not finite"

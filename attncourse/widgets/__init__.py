@@ -4,7 +4,10 @@
 """
 
 from .date_translator.widget import DateTranslator
+from .draw_digit.widget import DrawDigit
+from .memory_horizon.widget import MemoryHorizon
 from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
+from .six_scores.widget import SixScores
 
-__all__ = ["DateTranslator", "Quiz", "ScoreExplorer", "quiz"]
+__all__ = ["DateTranslator", "DrawDigit", "MemoryHorizon", "Quiz", "ScoreExplorer", "SixScores", "quiz"]

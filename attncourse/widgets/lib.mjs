@@ -127,19 +127,21 @@ export function conv2d(x, weight, bias, { stride = [1, 1], padding = [0, 0], dil
   const size = (n, k, d) => Math.floor((n + 2 * padding[d] - dilation[d] * (k - 1) - 1) / stride[d]) + 1;
   const [outH, outW] = [size(H, kH, 0), size(W, kW, 1)];
   const data = new Float32Array(O * outH * outW);
-  for (let n = 0; n < data.length; n++) {
-    const [o, i, j] = [Math.floor(n / (outH * outW)), Math.floor(n / outW) % outH, n % outW];
-    let sum = bias ? bias.data[o] : 0;
-    for (let c = 0; c < C; c++)
-      for (let k = 0; k < kH; k++)
-        for (let l = 0; l < kW; l++) {
-          const r = i * stride[0] - padding[0] + k * dilation[0];
-          const s = j * stride[1] - padding[1] + l * dilation[1];
-          if (r < 0 || s < 0 || r >= H || s >= W) continue;
-          sum += x.data[(c * H + r) * W + s] * weight.data[((o * C + c) * kH + k) * kW + l];
-        }
-    data[n] = sum;
-  }
+  for (let o = 0, n = 0; o < O; o++)
+    for (let i = 0; i < outH; i++)
+      for (let j = 0; j < outW; j++, n++) {
+        let sum = bias ? bias.data[o] : 0;
+        for (let c = 0; c < C; c++)
+          for (let k = 0; k < kH; k++) {
+            const r = i * stride[0] - padding[0] + k * dilation[0];
+            if (r < 0 || r >= H) continue;
+            const from = (c * H + r) * W;
+            const at = ((o * C + c) * kH + k) * kW;
+            for (let l = 0, s = j * stride[1] - padding[1]; l < kW; l++, s += dilation[1])
+              if (s >= 0 && s < W) sum += x.data[from + s] * weight.data[at + l];
+          }
+        data[n] = sum;
+      }
   return { shape: [O, outH, outW], data };
 }
 

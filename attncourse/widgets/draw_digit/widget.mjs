@@ -1,0 +1,278 @@
+import {
+  argmax, arrows, conv2d, conv2dBackward, fixed, html, linear, loadZoo, softmax, widget, words,
+} from "../lib.mjs";
+
+const LAYERS = [[2, 2], [2, 1], [1, 1], [1, 1]]; // stride and padding of each convolution, as attncourse.implicit.ConvNet
+const [BLUE, ORANGE] = [[86, 180, 233], [230, 159, 0]]; // more ink here raises the score, or lowers it
+const NIB = 1.4; // the pen's radius in pixels: MNIST's strokes are two to three pixels wide
+
+// ---- the network ----
+
+// A batch normalisation at rest is a factor and a shift: both go into the convolution before it.
+export function network(tensors) {
+  const layers = LAYERS.map(([stride, padding], i) => {
+    const [weight, gamma, beta, mean, variance] = ["0.weight", "1.weight", "1.bias", "1.running_mean", "1.running_var"]
+      .map((name) => tensors[`features.${i}.${name}`]);
+    const factor = gamma.data.map((g, o) => g / Math.sqrt(variance.data[o] + 1e-5));
+    const size = weight.data.length / factor.length;
+    return {
+      weight: { shape: weight.shape, data: weight.data.map((w, n) => w * factor[Math.floor(n / size)]) },
+      bias: { data: beta.data.map((b, o) => b - mean.data[o] * factor[o]) },
+      options: { stride: [stride, stride], padding: [padding, padding] },
+    };
+  });
+  return { layers, weight: tensors["out.weight"], bias: tensors["out.bias"] };
+}
+
+// image (size·size numbers, 0..1) -> the probabilities, and the gradient of the score of `target` (-1: the likeliest)
+export function look({ layers, weight, bias }, image, target) {
+  const size = Math.sqrt(image.length);
+  const inputs = [{ shape: [1, size, size], data: Float32Array.from(image) }];
+  for (const layer of layers) {
+    const { shape, data } = conv2d(inputs[inputs.length - 1], layer.weight, layer.bias, layer.options);
+    inputs.push({ shape, data: data.map((a) => Math.max(0, a)) });
+  }
+  const [K, h, w] = inputs[4].shape;
+  const mean = Float32Array.from({ length: K }, (_, k) =>
+    inputs[4].data.subarray(k * h * w, (k + 1) * h * w).reduce((a, b) => a + b, 0) / (h * w));
+  const scores = linear(mean, weight, bias);
+  const asked = target < 0 ? argmax(scores) : target;
+  let slope = { shape: [K, h, w], data: inputs[4].data.map((_, n) => weight.data[asked * K + Math.floor(n / (h * w))] / (h * w)) };
+  for (let i = layers.length - 1; i >= 0; i--) {
+    const open = { shape: slope.shape, data: slope.data.map((g, n) => (inputs[i + 1].data[n] > 0 ? g : 0)) };
+    slope = conv2dBackward(open, layers[i].weight, inputs[i].shape, layers[i].options);
+  }
+  return { probabilities: Array.from(softmax(scores)), gradient: slope.data, asked };
+}
+
+// ---- pixels ----
+
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const text = (pixels) => btoa(String.fromCharCode(...pixels));
+
+// A line of ink from one place to another, soft at its edge; where there is ink already the stronger stays.
+export function stroke(pixels, size, [x0, y0], [x1, y1]) {
+  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
+  for (let t = 0; t <= steps; t++) {
+    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
+    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(size - 1, y + 2); r++)
+      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(size - 1, x + 2); c++) {
+        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
+        pixels[r * size + c] = Math.max(pixels[r * size + c], Math.round(255 * ink));
+      }
+  }
+}
+
+// Share of the map's mass in the box around all ink, and the box's share of the area
+export function share(gradient, pixels, size) {
+  const ink = Array.from(pixels.keys()).filter((n) => pixels[n] > 0);
+  if (!ink.length) return null;
+  const [rows, columns] = [ink.map((n) => Math.floor(n / size)), ink.map((n) => n % size)];
+  const [top, bottom, left, right] = [Math.min(...rows), Math.max(...rows), Math.min(...columns), Math.max(...columns)];
+  const inside = (n) => Math.floor(n / size) >= top && Math.floor(n / size) <= bottom && n % size >= left && n % size <= right;
+  let [within, all] = [0, 0];
+  gradient.forEach((g, n) => { all += Math.abs(g); if (inside(n)) within += Math.abs(g); });
+  return { mass: within / all, area: ((bottom - top + 1) * (right - left + 1)) / (size * size) };
+}
+
+function field(size, label) {
+  const node = html("canvas", { width: size, height: size, role: "img", "aria-label": label });
+  const picture = node.getContext("2d");
+  node.paint = (colour) => {
+    const image = picture.createImageData(size, size);
+    for (let n = 0; n < size * size; n++) image.data.set([...colour(n), 255], 4 * n);
+    picture.putImageData(image, 0, 0);
+  };
+  return node;
+}
+
+// ---- the page ----
+
+// Ten classes: a button each, with its probability as a bar; pressed = the map is about this one.
+function classes(onpick) {
+  const rows = Array.from({ length: 10 }, (_, k) => {
+    const [bar, number] = [html("span", { class: "attn-fill" }), html("span", { class: "attn-number" })];
+    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", {}, k, html("span", { class: "attn-hidden" }, ": probability ")), html("span", { class: "attn-track" }, bar), number);
+    return { bar, number, button };
+  });
+  const node = html("div", { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
+    ...rows.map((row) => row.button));
+  node.draw = (probabilities, asked) => rows.forEach(({ bar, number, button }, k) => {
+    bar.style.width = `${(100 * probabilities[k]).toFixed(1)}%`;
+    number.textContent = fixed(probabilities[k], 2);
+    button.setAttribute("aria-pressed", k === asked);
+  });
+  return node;
+}
+
+// What carries the pen: pointer, touch, and arrow keys with space as the switch.
+function pen(size, onstroke, onend) {
+  let [at, down, drawing] = [[size / 2, size / 2], false, null];
+  const label = "pen: arrow keys move it, with shift further; space sets it down or lifts it";
+  const node = html("div", { class: "attn-pen", tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "pen",
+    "aria-valuemin": 0, "aria-valuemax": size });
+  const nib = html("span", { class: "attn-nib" });
+  node.append(nib);
+  const tell = () => {
+    const [x, y] = at.map(Math.round);
+    node.setAttribute("aria-valuenow", x);
+    node.setAttribute("aria-valuetext", `column ${x}, row ${y}, pen ${down ? "down" : "up"}`);
+    node.classList.toggle("attn-down", down);
+    nib.style.left = `${(100 * at[0]) / size}%`;
+    nib.style.top = `${(100 * at[1]) / size}%`;
+  };
+  const place = (event) => {
+    const box = node.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * size, ((event.clientY - box.top) / box.height) * size];
+  };
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    node.setPointerCapture(event.pointerId);
+    node.focus({ preventScroll: true });
+    event.preventDefault();
+    at = drawing = place(event);
+    onstroke(at, at);
+    tell();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!drawing) return;
+    at = place(event);
+    onstroke(drawing, at);
+    drawing = at;
+    tell();
+  });
+  const lift = () => { if (drawing) { drawing = null; onend(); } };
+  node.addEventListener("pointerup", lift);
+  node.addEventListener("pointercancel", lift);
+  arrows(node, ([dx, dy], big) => {
+    const from = at;
+    at = [from[0] + dx * (big ? 4 : 1), from[1] - dy * (big ? 4 : 1)].map((x) => Math.max(0, Math.min(size, x)));
+    if (down) { onstroke(from, at); onend(); }
+    tell();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== " ") return;
+    event.preventDefault();
+    down = !down;
+    if (down) { onstroke(at, at); onend(); }
+    tell();
+  });
+  tell();
+  return node;
+}
+
+function sentence({ probabilities, asked, gradient }, pixels, size) {
+  const order = probabilities.map((_, k) => k).sort((a, b) => probabilities[b] - probabilities[a]);
+  const seen = order.slice(0, 2).map((k) => `${k} (${fixed(probabilities[k], 2)})`).join(", then ");
+  const found = share(gradient, pixels, size);
+  if (!found) return "The field is empty, and the network still has to name a class.";
+  const percent = (x) => `${Math.round(100 * x)} %`;
+  return `The network reads ${seen}. The map is about ${asked}: ${percent(found.mass)} of it lies in the box around the `
+    + `ink, which is ${percent(found.area)} of the field.`;
+}
+
+function render({ model, el }) {
+  const size = model.get("size");
+  let [net, loading, waiting, pixels, result] = [null, null, 0, bytes(model.get("image")), null];
+
+  const drawing = field(size, "What is drawn");
+  const map = field(size, "The gradient of the score");
+  const nib = pen(size, (from, to) => { stroke(pixels, size, from, to); update(); }, () => save());
+  const bars = classes((k) => { model.set("target", model.get("target") === k ? -1 : k); model.save_changes(); });
+  const button = (name, label, act) => html("button", { type: "button", onclick: act, "aria-label": label }, name);
+  const stamps = model.get("examples").map(([name, row, column, data]) => button(name, `example: ${name}`, () => {
+    pixels = new Uint8Array(size * size);
+    bytes(data).forEach((ink, n) => (pixels[(row + Math.floor(n / 28)) * size + column + (n % 28)] = ink));
+    save();
+  }));
+  const clear = button("clear", "clear the field", () => { pixels = new Uint8Array(size * size); save(); });
+  const notes = html("div", { class: "attn-notes", role: "status" });
+  const state = words();
+  const key = html("p", { class: "attn-key-line" }, html("i", { class: "attn-up" }), " more ink here raises the score, ",
+    html("i", { class: "attn-low" }), " lowers it");
+  const figure = (caption, ...nodes) => html("figure", {}, html("div", { class: "attn-field" }, ...nodes), html("figcaption", {}, caption));
+  const caption = html("span", {}, "∂ score / ∂ pixel");
+  const root = widget(el, "draw-digit", "Draw a digit",
+    html("p", { class: "attn-hint attn-control" }, "Draw a digit anywhere, about half as high as the field. By keyboard: arrow keys move the pen, space sets it down or lifts it. Choose a class to ask what would raise its score."),
+    html("div", { class: "attn-stamps attn-control", role: "group", "aria-label": "Examples" }, ...stamps, clear),
+    html("div", { class: "attn-boards" }, figure("your digit", drawing, nib), figure(caption, map), bars),
+    key, notes, state);
+
+  function save() {
+    model.set("image", text(pixels));
+    model.save_changes();
+    update();
+  }
+
+  function load() {
+    if (net || loading) return;
+    root.dataset.state = "loading";
+    loading = loadZoo(model, model.get("zoo"));
+    loading.then(
+      (tensors) => { net = network(tensors); root.dataset.state = "ready"; },
+      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
+    ).then(() => { loading = null; update(); });
+  }
+
+  function show(found) {
+    result = found;
+    Object.assign(root.dataset, { read: argmax(found.probabilities), asked: found.asked });
+    root.result = { ...found, gradient: Array.from(found.gradient), image: text(pixels) };
+    const top = found.gradient.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-12);
+    map.paint((n) => {
+      // the power lifts the many small slopes into sight
+      const [g, ink] = [(Math.abs(found.gradient[n]) / top) ** 0.75, 0.13 * pixels[n]];
+      return (found.gradient[n] > 0 ? BLUE : ORANGE).map((c) => ink + g * (c - ink));
+    });
+    bars.draw(found.probabilities, found.asked);
+    caption.textContent = `∂ score of ${found.asked} / ∂ pixel`;
+    const line = sentence(found, pixels, size);
+    map.setAttribute("aria-label", `Gradient of the score of ${found.asked} with respect to every pixel. ${line}`);
+    state.say(line);
+  }
+
+  function note(...line) {
+    notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
+  }
+
+  function compute() {
+    waiting = 0;
+    drawing.paint((n) => [pixels[n], pixels[n], pixels[n]]);
+    const example = model.get("example");
+    if (net) {
+      note();
+      const started = performance.now();
+      const found = look(net, Float32Array.from(pixels, (p) => p / 255), model.get("target"));
+      root.dataset.milliseconds = performance.now() - started;
+      show(found);
+    } else if (text(pixels) === example.image && model.get("target") === example.target) {
+      note();
+      const gradient = Float32Array.from(new Int8Array(bytes(example.map).buffer), (g) => (g / 127) * example.scale);
+      show({ probabilities: example.probabilities, gradient, asked: example.target < 0 ? argmax(example.probabilities) : example.target });
+    } else if (root.dataset.state === "failed") {
+      const retry = () => { root.dataset.state = ""; load(); update(); };
+      note(`The network's weights are not to be had: ${root.dataset.why}. `, html("button", { type: "button", onclick: retry }, "Try again"));
+      state.say("Nothing is read without the weights.");
+    } else {
+      load();
+      note("Loading the network …");
+    }
+  }
+
+  // Many moves of a pointer, one computation a frame
+  function update() {
+    waiting = waiting || requestAnimationFrame(compute);
+  }
+
+  function follow() {
+    if (model.get("image") !== text(pixels)) pixels = bytes(model.get("image"));
+    update();
+  }
+
+  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, () => root.dataset.state === "failed" || load());
+  for (const name of ["change:image", "change:target"]) model.on(name, follow);
+  compute();
+  return () => { cancelAnimationFrame(waiting); for (const name of ["change:image", "change:target"]) model.off(name, follow); };
+}
+
+export default { render };
