@@ -5,7 +5,14 @@ from browser import FLAGS, HTML, find_browser, serve
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "book: needs the built book in _build/html (make book) and a browser")
+    config.addinivalue_line("markers", "book: needs a browser, or the built book in _build/html (make book)")
+
+
+def pytest_collection_modifyitems(items):
+    """Whatever opens a browser belongs to that step, also where it needs no built page."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("book")
 
 
 @pytest.fixture(scope="session")

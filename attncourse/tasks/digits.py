@@ -116,5 +116,5 @@ def stream(n: int, seed: int, size: int = 40, clutter: int = 0, zoom: tuple[int,
         side = int(torch.randint(zoom[0], zoom[1] + 1, (), generator=draw))
         stamps = images[chosen, None] / 255  # (n, 1, 28, 28)
         if side != 28:
-            stamps = F.interpolate(stamps, size=(side, side), mode="bilinear", antialias=True)
+            stamps = F.interpolate(stamps, size=(side, side), mode="bilinear", antialias=True).clamp(0, 1)
         yield compose(stamps[:, 0], labels[chosen], size, clutter, draw)

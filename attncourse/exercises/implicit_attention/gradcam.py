@@ -10,7 +10,7 @@ def gradcam(net, x, target):
     scores = net.head(A)  # (B, classes)
     total = scores.gather(1, target[:, None]).sum()
     [slope] = torch.autograd.grad(total, A)  # (B, K, h, w)
-    alpha = slope.mean((2, 3), keepdim=True)  # (B, K, 1, 1): one weight a feature map
+    alpha = slope.mean((2, 3), keepdim=True)  # (B, K, 1, 1)
     return (alpha * A).sum(1).relu().detach()  # (B, h, w)
 
 

@@ -7,11 +7,11 @@ from ..core import Case, Exercise, Fixture, Misconception, Output
 
 def jacobian(net, x):
     like = {"dtype": x.dtype, "device": x.device}
-    if net.n_in < net.n_out:
-        columns = [net.jvp(x, v) for v in torch.eye(net.n_in, **like)]  # J v picks a column
+    if net.n_in < net.n_out:  # J v picks a column
+        columns = [net.jvp(x, v) for v in torch.eye(net.n_in, **like)]
         return torch.stack(columns, 1), net.passes  # (n_out, n_in)
-    rows = [net.vjp(x, u) for u in torch.eye(net.n_out, **like)]  # Jᵀ u picks a row
-    return torch.stack(rows), net.passes
+    rows = [net.vjp(x, u) for u in torch.eye(net.n_out, **like)]
+    return torch.stack(rows), net.passes  # Jᵀ u picks a row
 
 
 def _with_transpose(net, x):

@@ -92,7 +92,7 @@ function field(size, label) {
 function classes(onpick) {
   const rows = Array.from({ length: 10 }, (_, k) => {
     const [bar, number] = [html("span", { class: "attn-fill" }), html("span", { class: "attn-number" })];
-    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", {}, k, html("span", { class: "attn-hidden" }, ": probability ")), html("span", { class: "attn-track" }, bar), number);
+    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", { "aria-hidden": true }, k), html("span", { class: "attn-hidden" }, `${k}: probability `), html("span", { class: "attn-track" }, bar), number);
     return { bar, number, button };
   });
   const node = html("div", { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
