@@ -9,7 +9,7 @@ from ..core import Case, Exercise, Fixture, Misconception, Output
 def saliency(model, x, target):
     x = x.detach().requires_grad_()
     scores = model(x)  # (B, classes)
-    # An image's score does not depend on the others: a sum mixes nothing.
+    # No score depends on another image: a sum mixes nothing.
     total = scores.gather(1, target[:, None]).sum()
     [gradient] = torch.autograd.grad(total, x)  # (B, C, H, W)
     return gradient.abs().amax(1)  # (B, H, W)
