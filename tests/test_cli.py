@@ -35,6 +35,9 @@ def attncourse(*arguments, cwd):
         (["evaluate", "bahdanau-dates", "--weights", "nowhere"], "has no weights in nowhere/"),
         (["bench", "everything"], "no benchmark 'everything'; there are: core"),
         (["bench", "--rounds", "none"], "'none' is not a whole number"),
+        (["check"], "required: NOTEBOOK"),
+        (["check", "nowhere.ipynb"], "nowhere.ipynb is not a file"),
+        (["check", "a-file"], "a-file is not a notebook"),
         (["doctor", "now"], "unrecognized arguments: now"),
     ],
     ids=" ".join,
@@ -89,7 +92,7 @@ def test_bench_prints_ratios(tmp_path):
 
 
 def test_help_reads_well(tmp_path):
-    for command in ("doctor", "train", "evaluate", "bench"):
+    for command in ("doctor", "train", "evaluate", "check", "bench"):
         done = attncourse(command, "--help", cwd=tmp_path)
         assert done.returncode == 0
         assert done.stdout.startswith("usage: attncourse " + command)

@@ -14,7 +14,7 @@ document.addEventListener("DOMContentLoaded", () => {
       icon.setAttribute("aria-hidden", "true");
     });
     // a formula that is wider than the page scrolls, so the keyboard must reach it
-    each("mjx-container[display]", (box) =>
+    each("mjx-container[display], math[display=block]", (box) =>
       box.scrollWidth > box.clientWidth ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex"));
     // an ipywidgets slider is drawn beside its label, and not tied to it
     each(".jupyter-widgets [role=slider]:not([aria-label])", (slider) => {
