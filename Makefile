@@ -17,8 +17,8 @@ serve: book ## build the book and serve it on this machine
 test: .venv/ready ## everything that CI runs; STEP=name for one step
 	@$(PY) tests/run.py $(STEP)
 
-check: .venv/ready ## lint and unit tests, for daily work
-	@$(PY) tests/run.py lint unit
+check: .venv/ready ## lint and the quick unit tests, for daily work
+	@$(PY) tests/run.py lint quick
 
 notebooks: .venv/ready ## convert and execute the chapters that changed; CH=04 for one
 	@$(PY) book/build.py $(CH)

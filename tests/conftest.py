@@ -6,6 +6,7 @@ from browser import FLAGS, HTML, find_browser, serve
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "book: needs a browser, or the built book in _build/html (make book)")
+    config.addinivalue_line("markers", "slow: real subprocesses or trainings; `make check` leaves it to `make test`")
 
 
 def pytest_collection_modifyitems(items):

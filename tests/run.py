@@ -42,8 +42,13 @@ def lint() -> tuple[int, int]:
     return sum(p[0] for p in parts), sum(p[1] for p in parts)
 
 
-def unit() -> tuple[int, int]:
-    return pytest("tests", "-m", "not book", "-n", "2", "--ignore=tests/test_notebooks_fresh.py")
+def unit(which: str = "not book") -> tuple[int, int]:
+    return pytest("tests", "-m", which, "-n", "2", "--dist", "worksteal", "--ignore=tests/test_notebooks_fresh.py")
+
+
+def quick() -> tuple[int, int]:
+    """For daily work: without the commands' real subprocesses and whole trainings."""
+    return unit("not book and not slow")
 
 
 def fresh() -> tuple[int, int]:
@@ -92,18 +97,20 @@ def nbval() -> tuple[int, int]:
 
 
 STEPS = {"lint": lint, "unit": unit, "fresh": fresh, "book": book, "browser": browser, "nbval": nbval}
+ALONE = {"quick": quick}  # a part of unit
 
 
 def main() -> int:
     chosen = sys.argv[1:] or list(STEPS)
-    if unknown := set(chosen) - set(STEPS):
-        print(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(STEPS)}")
+    steps = STEPS | ALONE
+    if unknown := set(chosen) - set(steps):
+        print(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(steps)}")
         return 2
     rows, total = [], [0, 0]
     for name in chosen:
         print(f"\n== {name}", flush=True)
         started = time.monotonic()
-        passed, failed = STEPS[name]()
+        passed, failed = steps[name]()
         rows.append((name, passed, failed, time.monotonic() - started))
         total = [total[0] + passed, total[1] + failed]
     print("\nstep       passed  failed  seconds")

@@ -11,6 +11,8 @@ import pytest
 
 from attncourse import zoo
 
+pytestmark = pytest.mark.slow
+
 
 def attncourse(*arguments, cwd):
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
