@@ -54,8 +54,9 @@ def answer_the_quiz(page):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert quiz.locator(".attn-progress").inner_text() == "2 of 5 right"
+    page.wait_for_timeout(1500)  # Chromium hands localStorage to its other processes in the background
     page.reload()
-    quiz.locator(".attn-progress").filter(has_text="2 of 5 right").wait_for()
+    quiz.locator(".attn-progress").filter(has_text="2 of 5 right").wait_for(timeout=60_000)
     assert number.input_value() == "7"
 
 
