@@ -86,9 +86,9 @@ def train(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; give a folder")
-    card = zoo.train(args.name, out, args.seed, args.steps, args.device)
+    card = zoo.train(args.name, out, args.seed, args.steps, args.device, args.beside)
     print(json.dumps({k: v for k, v in card.items() if k != "config"}, indent=1))
-    print(f"written: {out / args.name}.safetensors and .json")
+    print(f"written: {out / args.name}.json" + ("" if args.beside else " and .safetensors"))
     return 0
 
 
@@ -165,6 +165,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--steps", type=positive, help="instead of the recipe's own number")
     sub.add_argument("--out", default="runs", help="folder for weights, card and checkpoint (default runs)")
     sub.add_argument("--device", help="cuda, mps or cpu (default: the best there is)")
+    sub.add_argument("--beside", action="store_true", help="another seed: add its numbers to the card that is there")
     sub = command(evaluate)
     sub.add_argument("name", metavar="NAME", help="a model of the zoo")
     sub.add_argument("--seed", type=seed, default=1, help="of the test data (default 1)")

@@ -68,6 +68,21 @@ def test_train_evaluate_and_resume_from_the_command_line(tmp_path):
     assert set(result["metrics"]) == {"exact_match", "alignment_accuracy"}
 
 
+def test_another_seed_adds_its_numbers_and_leaves_the_weights(tmp_path):
+    command = ("train", "bahdanau-dates", "--steps", "2", "--out", ".", "--seed", "1", "--beside")
+    done = attncourse(*command, cwd=tmp_path)
+    assert done.returncode == 2 and "has no weights" in done.stderr  # before the training, not after it
+    weights, card = (tmp_path / f"bahdanau-dates.{suffix}" for suffix in ("safetensors", "json"))
+    weights.write_bytes(b"as they are")
+    shipped = zoo.card("bahdanau-dates")
+    card.write_text(json.dumps(shipped | {"runs": [{"seed": 1, "command": "an earlier run of the same seed"}]}))
+    assert attncourse(*command, cwd=tmp_path).returncode == 0
+    after = json.loads(card.read_text())
+    (run,) = after.pop("runs")
+    assert after == shipped and weights.read_bytes() == b"as they are"
+    assert "--seed 1" in run["command"] and set(run["metrics"]) == set(shipped["metrics"])
+
+
 def test_doctor_is_content(tmp_path):
     done = attncourse("doctor", cwd=tmp_path)
     assert done.returncode == 0, done.stdout

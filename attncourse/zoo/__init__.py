@@ -85,8 +85,13 @@ def load(name: str, device: torch.device | str = "cpu", folder: Path = WEIGHTS) 
     return model.to(device).eval(), about
 
 
-def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, device=None) -> dict:
-    """Train from scratch, or go on from a checkpoint in `folder`; write weights and card there."""
+def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, device=None, beside: bool = False) -> dict:
+    """Train from scratch, or go on from a checkpoint in `folder`; write weights and card there.
+
+    `beside`: a run with another seed, of which only the numbers are kept, in `runs` of the card that is there.
+    """
+    if beside:
+        card(name, folder)  # complain before the training, not after it
     chosen = recipe(name)
     config, steps = chosen.config(), steps or chosen.steps
     checkpoint = folder / f"{name}.seed{seed}.checkpoint"
@@ -115,10 +120,21 @@ def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, devi
         "config": config,
     }
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.safetensors").write_bytes(data)
+    if beside:
+        run = {key: about[key] for key in ("command", "seed", "minutes", "metrics", "metrics_seed")}
+        about = card(name, folder)
+        about["runs"] = [old for old in about.get("runs", []) if old["seed"] != seed] + [run]
+    else:
+        (folder / f"{name}.safetensors").write_bytes(data)
     (folder / f"{name}.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     checkpoint.unlink(missing_ok=True)
     return about
+
+
+def seeds(name: str, metric: str) -> list[float]:
+    """The metric of the shipped run and of every run beside it."""
+    about = card(name)
+    return [run["metrics"][metric] for run in (about, *about.get("runs", []))]
 
 
 def evaluate(name: str, seed: int, device="cpu", folder: Path = WEIGHTS) -> dict:
