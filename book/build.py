@@ -83,7 +83,8 @@ def dependencies(chapter: Path) -> list[Path]:
         PACKAGE / "__init__.py",
         *_imports(re.sub(r"^(\s*)[%!].*$", r"\1pass", code, flags=re.M), PACKAGE / "x.py"),
     }
-    for name in re.findall(r"""zoo\.load\(["']([\w-]+)["']""", text):
+    models = {p.stem for p in (PACKAGE / "zoo/weights").glob("*.json")}
+    for name in models & set(re.findall(r"""["']([\w-]+)["']""", text)):
         start |= {p for p in (PACKAGE / "zoo").glob("*.py") if f'"{name}"' in p.read_text(encoding="utf-8")}
         start |= set((PACKAGE / "zoo/weights").glob(f"{name}.*"))
     for topic in re.findall(r"""(?:exercise|quiz)\(["']([\w]+)""", text):
