@@ -8,6 +8,7 @@ from torch.testing import assert_close
 from attncourse import scores, sequential
 from attncourse.implicit import ConvNet
 from attncourse.seq2seq import RNNsearch
+from attncourse.transformer import Transformer
 
 
 def rnnsearch():
@@ -31,6 +32,11 @@ def sequence(make):
     return lambda: (make(), (torch.randn(2, 5, 4), torch.randint(1, 6, (2,))))
 
 
+def transformer():
+    inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
+    return Transformer(torch.nn.Embedding(20, 16), torch.nn.Embedding(9, 16), 2, 4, 32, dropout=0.0), inputs
+
+
 # Each makes a small model and its inputs, on whatever device is the default where it is called.
 MODELS = {"RNNsearch": rnnsearch, "Additive": additive, "General": general, "Location": location}
 MODELS |= {
@@ -39,6 +45,7 @@ MODELS |= {
     "BiLSTM": sequence(lambda: sequential.bilstm(4, 8, 3)),
     "ByteNet": sequence(lambda: sequential.ByteNet(4, 8, 3, (1, 2), (1, 1))),
 }
+MODELS["Transformer"] = transformer
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 
