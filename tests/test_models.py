@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from attncourse import scores, sequential
 from attncourse.implicit import ConvNet
+from attncourse.selfattention import HAN, LSTMN, SelfAttention
 from attncourse.seq2seq import RNNsearch
 from attncourse.transformer import Transformer
 
@@ -46,6 +47,9 @@ MODELS |= {
     "ByteNet": sequence(lambda: sequential.ByteNet(4, 8, 3, (1, 2), (1, 1))),
 }
 MODELS["Transformer"] = transformer
+MODELS["SelfAttention"] = lambda: (SelfAttention(6, 4), (torch.randn(2, 5, 6),))
+MODELS["LSTMN"] = lambda: (LSTMN(6, 4), (torch.randn(2, 5, 6),))
+MODELS["HAN"] = lambda: (HAN(20, 3, 6, 5), (torch.randint(1, 20, (2, 3, 5)), torch.randint(1, 6, (2, 3))))
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 
