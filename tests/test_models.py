@@ -7,14 +7,19 @@ from torch.testing import assert_close
 
 from attncourse import scores, sequential
 from attncourse.implicit import ConvNet
+from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
 from attncourse.selfattention import HAN, LSTMN, SelfAttention
-from attncourse.seq2seq import RNNsearch
+from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
 
 
 def rnnsearch():
     inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
     return RNNsearch(20, 9, d_embed=8, d_hidden=16), inputs
+
+
+def encoder_decoder():
+    return EncoderDecoder(20, 9, d_embed=8, d_hidden=16, d_context=12), rnnsearch()[1]
 
 
 def additive():
@@ -27,6 +32,14 @@ def general():
 
 def location():
     return scores.Location(6, 4), (torch.randn(2, 3, 6), torch.randn(2, 4, 5))
+
+
+def luong(scope, feeding):
+    def make():
+        inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
+        return Luong(20, 9, scores.General(16, 16), scope(), feeding(), d_embed=8, d_hidden=16), inputs
+
+    return make
 
 
 def sequence(make):
@@ -50,6 +63,10 @@ MODELS["Transformer"] = transformer
 MODELS["SelfAttention"] = lambda: (SelfAttention(6, 4), (torch.randn(2, 5, 6),))
 MODELS["LSTMN"] = lambda: (LSTMN(6, 4), (torch.randn(2, 5, 6),))
 MODELS["HAN"] = lambda: (HAN(20, 3, 6, 5), (torch.randint(1, 20, (2, 3, 5)), torch.randint(1, 6, (2, 3))))
+MODELS["EncoderDecoder"] = encoder_decoder
+MODELS["Luong global"] = luong(Global, NoFeeding)
+MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)
+MODELS["Luong local-p"] = luong(lambda: LocalP(16, 3), InputFeeding)
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 

@@ -1,4 +1,4 @@
-"""RNNsearch and the two searches."""
+"""The encoder-decoder with one vector, RNNsearch, and the two searches."""
 
 from itertools import product
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from attncourse import seq2seq
 from attncourse.decoding import beam, greedy
-from attncourse.seq2seq import RNNsearch, nll, reverse
+from attncourse.seq2seq import Decoder, EncoderDecoder, RNNsearch, Writer, nll, reverse
 from attncourse.tasks.text import BEGIN, END
 
 
@@ -18,6 +18,12 @@ from attncourse.tasks.text import BEGIN, END
 def model():
     torch.manual_seed(0)
     return RNNsearch(20, 9, d_embed=5, d_hidden=6).double().eval()
+
+
+@pytest.fixture
+def plain():
+    torch.manual_seed(0)
+    return EncoderDecoder(20, 9, d_embed=5, d_hidden=6, d_context=4).double().eval()
 
 
 def batch(rows=4, size=7):
@@ -78,6 +84,85 @@ def test_decoder_step_equals_the_paper_written_out(model):
     assert_close(weights[0], a)
     assert_close(after.state[0], new)
     assert_close(logits[0], decoder.out(t))
+
+
+def test_the_attention_is_one_object(model):
+    """Decoder is Writer and a score, nothing else; RNNsearch keeps its parameters' names."""
+    without = dict(Writer(9, 5, 6, d_context=12, d_start=6).named_parameters())
+    with_score = dict(Decoder(9, 5, 6).named_parameters())
+    assert with_score.keys() - without.keys() == {"score.v", "score.W_q.weight", "score.W_k.weight"}
+    assert all(with_score[name].shape == p.shape for name, p in without.items())
+    assert Decoder.step is Writer.step
+    assert {name.split(".", 1)[0] for name in model.state_dict()} == {"encoder", "decoder"}
+
+
+def test_a_seed_draws_the_weights_it_always_drew():
+    """The card of bahdanau-dates names a command; its seed must still mean the same network."""
+    torch.manual_seed(0)
+    drawn = RNNsearch(20, 9, 5, 6).state_dict()
+    sums = {"encoder.backwards.weight_hh_l0": 22.828456, "decoder.score.v": 1.129546, "decoder.out.weight": 10.689113}
+    for name, value in sums.items():
+        assert drawn[name].abs().sum().item() == pytest.approx(value, abs=1e-4)
+
+
+def test_the_fixed_vector_is_the_last_state_of_a_packed_gru(plain):
+    source, lengths = batch()
+    x = plain.encoder.embed(source)
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+    _, last = plain.encoder.forwards(packed)  # (1, B, C)
+    memory = plain.begin(source, lengths)
+    assert_close(memory.context, last[0])
+    assert_close(memory.state, torch.tanh(plain.decoder.start(last[0])))
+
+
+def test_the_writer_is_the_paper_written_out(plain):
+    source, lengths = batch(1)
+    memory, decoder = plain.begin(source, lengths), plain.decoder
+    c, s, y = memory.context[0], memory.state[0], decoder.embed(torch.tensor(BEGIN))
+    new = decoder.cell(torch.cat([y, c])[None], s[None])[0]
+    pairs = decoder.readout(torch.cat([new, y, c]))
+    t = torch.stack([pairs[i : i + 2].max() for i in range(0, len(pairs), 2)])
+    logits, after, weights = plain.step(torch.tensor([BEGIN]), memory)
+    assert_close(logits[0], decoder.out(t))
+    assert_close(after.state[0], new)
+    assert after.context is memory.context and weights.tolist() == [[1.0]]
+
+
+def test_padding_changes_nothing_for_the_fixed_vector(plain):
+    source, lengths = batch()
+    previous = torch.randint(4, 9, (4, 5))
+    logits, weights = plain(source, lengths, previous)
+    assert weights.shape == (4, 5, 1)
+    wider = torch.cat([source, torch.randint(4, 20, (4, 3))], 1)
+    assert_close(plain(wider, lengths, previous)[0], logits)
+    for row, n in enumerate(lengths):
+        alone, _ = plain(source[row : row + 1, :n], lengths[row : row + 1], previous[row : row + 1])
+        assert_close(alone[0], logits[row])
+
+
+def test_attention_over_one_annotation_is_the_fixed_vector():
+    """A Decoder that is given a single annotation has nowhere else to look: it writes what a Writer would."""
+    torch.manual_seed(2)
+    looking = Decoder(9, 5, 6).double()
+    fixed = Writer(9, 5, 6, d_context=12, d_start=6).double()
+    fixed.load_state_dict(looking.state_dict(), strict=False)
+    memory = looking.begin(torch.randn(3, 1, 12).double(), torch.tensor([1, 1, 1]))
+    summary = seq2seq.Summary(memory.state, memory.values[:, 0])
+    for y in (BEGIN, 5, 7):
+        logits, memory, weights = looking.step(torch.full((3,), y), memory)
+        wanted, summary, ones = fixed.step(torch.full((3,), y), summary)
+        assert_close(logits, wanted)
+        assert_close(memory.state, summary.state)
+        assert_close(weights, ones)
+
+
+def test_the_searches_serve_the_plain_model(plain):
+    source, lengths = batch()
+    best = greedy(plain.step, plain.begin(source, lengths), BEGIN, END, 6)
+    one = beam(plain.step, plain.begin(source, lengths), BEGIN, END, 6, width=1)
+    wide = beam(plain.step, plain.begin(source, lengths), BEGIN, END, 6, width=5)
+    assert one.symbols.tolist() == best.symbols.tolist()
+    assert (wide.log_prob >= best.log_prob - 1e-9).all()
 
 
 def test_outputs_do_not_see_the_future(model):

@@ -9,5 +9,17 @@ from .memory_horizon.widget import MemoryHorizon
 from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
+from .squeeze.widget import Squeeze
+from .window.widget import LocalWindow
 
-__all__ = ["DateTranslator", "DrawDigit", "MemoryHorizon", "Quiz", "ScoreExplorer", "SixScores", "quiz"]
+__all__ = [
+    "DateTranslator",
+    "DrawDigit",
+    "LocalWindow",
+    "MemoryHorizon",
+    "Quiz",
+    "ScoreExplorer",
+    "SixScores",
+    "Squeeze",
+    "quiz",
+]
