@@ -139,6 +139,13 @@ def test_page(name, site, browser):
     assert not problems, "\n".join([name, *problems])
 
 
+def test_a_slow_machine_is_waited_for(site, browser):
+    """anywidget gives up on a widget after two seconds; with two busy cores that is too early."""
+    patience = "new Promise(done => { let s = AbortSignal.timeout(1); setTimeout(() => done(!s.aborted), 300) })"
+    with visit(browser, site + "index.html") as (page, _):
+        assert page.evaluate(patience)
+
+
 def test_from_disk(html, browser):
     """Opened as files: the first page, and the notebook with the most widgets."""
     most = max(NOTEBOOKS, key=lambda name: len(widget_views(name)))

@@ -9,6 +9,9 @@
       ...Object.fromEntries(inside.map((name) => [`@jupyter-widgets/${name}`, `${here}embed-amd`])),
     },
   });
+  // anywidget gives up on a widget that has not started within two seconds: too few for a slow or busy machine
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  AbortSignal.timeout = (milliseconds) => timeout(Math.max(milliseconds, 60_000));
   // ipywidgets typesets its labels with a call of MathJax 2: hand them to MathJax 3, which is there at `load`
   window.addEventListener("load", () => {
     window.MathJax.Hub = {
