@@ -34,7 +34,8 @@ def proportion(hits: int, n: int) -> Measure:
     p, spread = hits / n, z / (1 + z * z / n)
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = spread * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return Measure(p, max(0.0, centre - half), min(1.0, centre + half), n)
+    low, high = (0.0 if hits == 0 else centre - half), (1.0 if hits == n else centre + half)  # not 4e-19
+    return Measure(p, low, high, n)
 
 
 def mean(values: Sequence[float]) -> Measure:

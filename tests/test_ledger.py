@@ -13,6 +13,12 @@ def test_proportion_equals_scipy(hits, n):
     assert (got.low, got.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
 
 
+def test_none_and_all_are_exact():
+    """Rounding must not leave 4e-19 where Wilson's interval begins at 0."""
+    assert all(str(proportion(0, n)).startswith("0 [0, ") for n in range(1, 600))
+    assert all(proportion(n, n).high == 1 for n in range(1, 600))
+
+
 @pytest.mark.parametrize("values", [[0.1, 0.4], [1.0, 2.0, 4.0], [float(i % 7) for i in range(80)]])
 def test_mean_equals_scipy(values):
     low, high = stats.t.interval(0.95, len(values) - 1, loc=sum(values) / len(values), scale=stats.sem(values))

@@ -161,6 +161,10 @@ def free_running(model, source, lengths, target, target_lengths):
             (
                 _hits(lambda *a: _written(*a, feed=lambda own, wanted: wanted)),
                 _hits(lambda *a: _written(*a, feed=lambda own, wanted: wanted, stop=False)),
+                _hits(
+                    lambda *a: _written(*a, feed=lambda own, wanted: wanted, stop=False),
+                    lambda hits, real, n: hits.float().mean(1),
+                ),
             ),
         ),
         Misconception(

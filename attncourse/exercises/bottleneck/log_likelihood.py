@@ -177,7 +177,11 @@ def sequence_loss(model, source, lengths, target, target_lengths):
             "the target is not shifted",
             "At step $i$ your model is shown $y_i$, the very symbol it is asked for. Training goes splendidly, it "
             "learns to copy, and free-running it can write nothing. Before step $i$ it may see $y_{i-1}$: BEGIN first.",
-            (_answer(feed=lambda target: target),),
+            (
+                _answer(feed=lambda target: target),
+                _answer(feed=lambda target: target, join=lambda each, log_prob, n: -each.mean()),
+                _answer(feed=lambda target: target, real=lambda counted, n: torch.ones_like(counted)),
+            ),
         ),
         Misconception(
             "the target is shifted the wrong way",

@@ -38,6 +38,11 @@ def _each(rate):
     return mean
 
 
+def _f_measure(found, sure, possible):
+    precision, recall = (found & possible).sum() / found.sum(), (found & sure).sum() / sure.sum()
+    return 1 - 2 * precision * recall / (precision + recall)
+
+
 def _case(kind, seed, N=4, T=6, S=7, wrong=0.3, extra=0.15):
     """Alignments as they come: one link a word, some of them wrong, some words with a second possible one."""
     draw = torch.Generator().manual_seed(seed)
@@ -125,6 +130,12 @@ def alignment_error(found, sure, possible):
             "Your number is the share of sure links that were not found. It never asks what was invented: a machine "
             "that links every word with every word would score a perfect 0.",
             (lambda found, sure, possible: 1 - (found & sure).sum() / sure.sum(),),
+        ),
+        Misconception(
+            "one minus the F-measure",
+            "You take the harmonic mean of precision and recall. It is close, and equal where as many links are found "
+            "as are sure. The AER adds the two numerators and the two denominators and divides once.",
+            (_f_measure,),
         ),
         Misconception(
             "possible links must be found, too",

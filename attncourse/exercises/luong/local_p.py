@@ -177,6 +177,13 @@ def local_p_weights(scores, place, lengths, D):
             (_variant(padding=False),),
         ),
         Misconception(
+            "`lengths` is not used",
+            "Nothing in your answer depends on `lengths`: the centre is a fraction of the padded width, and padding "
+            "takes part in the softmax. So a short sentence looks elsewhere, and at nothing, when it stands beside a "
+            "long one. Both $S$ and the last position are the sentence's own.",
+            (_variant(own=False, padding=False),),
+        ),
+        Misconception(
             "the softmax runs over the whole sentence",
             "You take the softmax over all words; the window is cut out afterwards, or left to the Gaussian. Then "
             "words outside the window take their share, and what is left shrinks with the length of the sentence. "
