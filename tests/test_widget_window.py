@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from browser import serve, visit
-from test_widgets import AXE, PAGE
+from test_widgets import PAGE, readable
 from traitlets import TraitError
 
 from attncourse import zoo
@@ -113,14 +113,7 @@ def test_by_keyboard(browser, stand):
 
 def test_readable_by_all_on_screen_and_paper(browser, stand):
     with visit(browser, stand, width=380) as (page, complaints):
-        assert page.evaluate("document.documentElement.scrollWidth") <= 380
-        page.add_script_tag(path=AXE)
-        for look in ("", "dark"):
-            page.evaluate("(look) => (document.documentElement.className = look)", look)
-            found = page.evaluate("axe.run('.attn-widget', {resultTypes: ['violations']})")["violations"]
-            assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
-        page.emulate_media(media="print")
-        assert page.locator(".attn-window-bars").is_visible() and page.locator(".attn-control:visible").count() == 0
+        readable(page, ".attn-window-bars")
     assert not complaints
 
 

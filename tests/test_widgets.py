@@ -29,6 +29,18 @@ AXE = Path(__file__).parent / "vendor/axe.min.js"
 # ---- bundling ----
 
 
+def readable(page, figure):
+    """At 380 px, in both looks, and on paper: the figure is there and the controls are not."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    page.add_script_tag(path=AXE)
+    for look in ("", "dark"):
+        page.evaluate("(look) => (document.documentElement.className = look)", look)
+        found = page.evaluate("axe.run('.attn-widget', {resultTypes: ['violations']})")["violations"]
+        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+    page.emulate_media(media="print")
+    assert page.locator(figure).is_visible() and page.locator(".attn-control:visible").count() == 0
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_bundle_needs_nothing_else(folder):
     module = bundle.esm(folder)
