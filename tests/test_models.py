@@ -8,6 +8,7 @@ from torch.testing import assert_close
 from attncourse import scores, sequential
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
+from attncourse.ntm import NTM, FeedForward
 from attncourse.selfattention import HAN, LSTMN, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
@@ -63,6 +64,11 @@ MODELS["Transformer"] = transformer
 MODELS["SelfAttention"] = lambda: (SelfAttention(6, 4), (torch.randn(2, 5, 6),))
 MODELS["LSTMN"] = lambda: (LSTMN(6, 4), (torch.randn(2, 5, 6),))
 MODELS["HAN"] = lambda: (HAN(20, 3, 6, 5), (torch.randint(1, 20, (2, 3, 5)), torch.randint(1, 6, (2, 3))))
+MODELS["NTM, LSTM controller"] = lambda: (NTM(3, 2, d_hidden=6, slots=5, width=4), (torch.randn(2, 4, 3),))
+MODELS["NTM, feed-forward controller"] = lambda: (
+    NTM(3, 2, FeedForward, 6, slots=5, width=4, readers=2, writers=2),
+    (torch.randn(2, 4, 3),),
+)
 MODELS["EncoderDecoder"] = encoder_decoder
 MODELS["Luong global"] = luong(Global, NoFeeding)
 MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)
