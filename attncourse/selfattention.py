@@ -39,11 +39,12 @@ class LSTMN(nn.Module):
 
     def __init__(self, d_in: int, d_hidden: int):
         super().__init__()
+        self.hidden_size = d_hidden  # as torch's recurrent layers call it
         self.score = Additive(d_in + d_hidden, d_hidden, d_hidden)
         self.gates = nn.Linear(d_hidden + d_in, 4 * d_hidden)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        B, T, H = *x.shape[:2], self.score.v.shape[0]
+        B, T, H = *x.shape[:2], self.hidden_size
         tape, keys = x.new_zeros(B, 0, 2 * H), x.new_zeros(B, 0, H)  # [h; c] of the past, and its projected keys
         adapted, weights = x.new_zeros(B, H), x.new_zeros(B, T, T)
         for t in range(T):  # h_t needs h̃_t, which needs every h_i before it
@@ -78,6 +79,20 @@ class Pool(nn.Module):
         return context[:, 0], weights[:, 0]
 
 
+class Mean(nn.Module):
+    """What Pool is compared with: the same weight for every item that is there.
+
+    h (B, T, D), mask bool (B, 1, T) -> s (B, D), weights (B, T)
+    """
+
+    def __init__(self, d_model: int):
+        super().__init__()  # made as Pool is; there is nothing to learn
+
+    def forward(self, h: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        weights = masks.softmax(h.new_zeros(len(h), 1, h.shape[1]), mask)  # (B, 1, T)
+        return (weights @ h)[:, 0], weights[:, 0]
+
+
 class BiGRU(nn.Module):
     """h_t = [→h_t; ←h_t], the backward half from the end of each sequence.    x (B, T, D) -> (B, T, 2·d_hidden)"""
 
@@ -100,13 +115,14 @@ class HAN(nn.Module):
 
                                                             Yang et al. 2016, sec. 2.2
     document (B, N, W) int, lengths (B, N): words in each sentence, 0 where there is none -> Reading
+    pool: Pool, or Mean for the same network without attention
     """
 
-    def __init__(self, vocab: int, classes: int, d_embed: int = 32, d_hidden: int = 32):
+    def __init__(self, vocab: int, classes: int, d_embed: int = 32, d_hidden: int = 32, pool: type[nn.Module] = Pool):
         super().__init__()
         self.embed = nn.Embedding(vocab, d_embed)
-        self.read_words, self.pool_words = BiGRU(d_embed, d_hidden), Pool(2 * d_hidden)
-        self.read_sentences, self.pool_sentences = BiGRU(2 * d_hidden, d_hidden), Pool(2 * d_hidden)
+        self.read_words, self.pool_words = BiGRU(d_embed, d_hidden), pool(2 * d_hidden)
+        self.read_sentences, self.pool_sentences = BiGRU(2 * d_hidden, d_hidden), pool(2 * d_hidden)
         self.out = nn.Linear(2 * d_hidden, classes)
 
     def forward(self, document: Tensor, lengths: Tensor) -> Reading:
