@@ -41,7 +41,7 @@ def _by_sums(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
 
 
 def _variant(words=True, sentences=True, question=True, matrix=True, squash=torch.tanh, bias=True, read_hidden=False,
-             second=True, first=True, fill=torch.finfo(torch.float32).min, after=False):  # fmt: skip
+             second=True, first=True, fill=-1e30, after=False):  # fmt: skip
     """The solution with one idea changed at a time."""
 
     def pool(x, W, b, u, real, attend):
