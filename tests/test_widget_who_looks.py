@@ -120,12 +120,13 @@ def test_every_look_in_the_page_is_pythons(browser, stand):
 def explore(page):
     """By keyboard: down to the next word, to another head, to the other side; then by the mouse."""
     here, start = page.locator(".attn-who"), WhoLooks()
-    adjective = start.chosen["words"][1]
+    adjective = start.chosen["words"][start.word]
+    np.testing.assert_allclose(shown(page), start.weights(), atol=1e-9)
     here.get_by_role("button", name=adjective, exact=True).focus()
     np.testing.assert_allclose(shown(page), start.weights(), atol=1e-9)
-    page.keyboard.press("ArrowDown")
-    np.testing.assert_allclose(shown(page), WhoLooks(word=2).weights(), atol=1e-9)
-    assert here.locator("[aria-pressed=true]").text_content() == start.chosen["words"][2]
+    page.keyboard.press("ArrowUp")
+    np.testing.assert_allclose(shown(page), WhoLooks(word=start.word - 1).weights(), atol=1e-9)
+    assert here.locator("[aria-pressed=true]").text_content() == start.chosen["words"][start.word - 1]
     page.keyboard.press("End")
     np.testing.assert_allclose(shown(page), WhoLooks(word=len(start.weights()) - 1).weights(), atol=1e-9)
     page.keyboard.press("Home")
