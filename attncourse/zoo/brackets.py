@@ -72,7 +72,7 @@ KINDS = {"brackets-lstm": ("lstm", 48), "brackets-lstmn": ("lstmn", 40)}
 RECIPES = [
     Recipe(
         name, f"{core.upper()}: which bracket does this one close?", partial(config, core, d_hidden), build, train,
-        steps=1_500, evaluate=evaluate,
+        steps=1_000, evaluate=evaluate,
     )
     for name, (core, d_hidden) in KINDS.items()
 ]  # fmt: skip

@@ -19,13 +19,13 @@ UNIT = 1_000  # weights are kept in thousandths
 
 @cache
 def examples() -> tuple[task.Example, ...]:
-    """Adjectives before two nouns, a relative clause, a negation, a pronoun that stands for a noun, Bahdanau's."""
+    """An adjective after its noun, adjectives before two, a relative clause, a pronoun, and Bahdanau's sentence."""
     drawn = task.sample(250, seed=19, held_out=True, lengths=(6, 10))
     swaps = next(e for e in drawn if sum(abs(s - t) >= 2 for s, t in e.sure) >= 2 and "not" not in e.english)
     relates = next(e for e in drawn if {"who", "that"} & {*e.english})
     denies = next(e for e in drawn if "not" in e.english and len(e.english) <= 8)
     stands = next(e for e in drawn if {"when", "because"} & {*e.english} and {"she", "he", "they"} & {*e.english[2:]})
-    return swaps, relates, denies, stands, task.economic_area()
+    return denies, swaps, relates, stands, task.economic_area()
 
 
 @torch.no_grad()
@@ -66,7 +66,7 @@ class WhoLooks(anywidget.AnyWidget):
     def __init__(self, **traits):
         super().__init__()
         self.set_trait("sentences", sentences())
-        start = {"sentence": 0, "layer": 1, "head": 1, "word": 1, "side": "row"}  # an adjective that finds its noun
+        start = {"sentence": 0, "layer": 1, "head": 1, "word": 5, "side": "row"}  # an adjective that finds its noun
         for name, value in (start | traits).items():
             setattr(self, name, value)
 
