@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from attncourse import scores, sequential
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
-from attncourse.selfattention import HAN, LSTMN, SelfAttention
+from attncourse.selfattention import HAN, LSTMN, Mean, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
 
@@ -63,6 +63,7 @@ MODELS["Transformer"] = transformer
 MODELS["SelfAttention"] = lambda: (SelfAttention(6, 4), (torch.randn(2, 5, 6),))
 MODELS["LSTMN"] = lambda: (LSTMN(6, 4), (torch.randn(2, 5, 6),))
 MODELS["HAN"] = lambda: (HAN(20, 3, 6, 5), (torch.randint(1, 20, (2, 3, 5)), torch.randint(1, 6, (2, 3))))
+MODELS["HAN, means"] = lambda: (HAN(20, 3, 6, 5, Mean), MODELS["HAN"]()[1])
 MODELS["EncoderDecoder"] = encoder_decoder
 MODELS["Luong global"] = luong(Global, NoFeeding)
 MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)

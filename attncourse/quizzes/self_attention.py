@@ -9,8 +9,8 @@ QUESTIONS = [
         [
             Wrong(
                 "A caption's decoder looks at the regions of an image before every word",
-                "Show, Attend and Tell is sometimes called that. The query is a decoder's state, keys and values are an "
-                "image's: two different things.",
+                "Show, Attend and Tell is sometimes called that. The query is a decoder's state, keys and values are "
+                "an image's: two different things.",
             ),
             Wrong(
                 "A decoder looks at the source and at its own past, and adds the two",

@@ -72,7 +72,7 @@ after it: $f(\pi(x)) = \pi(f(x))$ for every order $\pi$. Write the test for one 
 | `layer` | a module, `layer(x)` is (B, T, D) |
 | `x` | (B, T, D) |
 | `order` | (T,) int, a permutation: position $i$ of the shuffled sequence is position `order[i]` of the old one |
-| returns `equivariant` | True or False: does the equation hold for this `x` and this `order`, up to rounding? |
+| returns `equivariant` | True or False (no assert): does the equation hold for this `x` and `order`, up to rounding? |
 
 Rounding means differences of about $10^{-6}$ here. Every layer that is not equivariant is off by more than $10^{-4}$.
 """,
@@ -131,6 +131,19 @@ def is_equivariant(layer, x, order):
             "You compare a sum or a mean over the positions. That forgets where each output stands, which is the "
             "question: a layer that merely adds the number of each position passes.",
             (lambda layer, x, order: _same(layer(x[:, order]).sum(1), layer(x).sum(1)),),
+        ),
+        Misconception(
+            "differences of both signs cancel",
+            "You take the mean of the differences, or their largest, with their signs. Positive and negative ones "
+            "cancel, and a layer that is wrong everywhere passes. Take `.abs()` first.",
+            (lambda layer, x, order: (layer(x[:, order]) - layer(x)[:, order]).mean() < 1e-5,),
+        ),
+        Misconception(
+            "this test cannot pass",
+            "It says False whatever the layer does. Comparing a layer's output with its *input* would do that: a layer "
+            "may change its input as it likes. The question is whether shuffling before it and shuffling after it "
+            "agree.",
+            (lambda layer, x, order: _same(layer(x[:, order]), x[:, order]),),
         ),
         Misconception(
             "only one position is compared",

@@ -41,21 +41,23 @@ def _by_sums(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
 
 
 def _variant(words=True, sentences=True, question=True, matrix=True, squash=torch.tanh, bias=True, read_hidden=False,
-             second=True, first=True, fill=-1e30, after=False):  # fmt: skip
+             second=True, first=True, fill=-1e30, after=False, turn=torch.clone, late=0, swap=False):  # fmt: skip
     """The solution with one idea changed at a time."""
 
     def pool(x, W, b, u, real, attend):
-        hidden = squash(x @ W + (b if bias else 0))
+        hidden = squash(x @ turn(W) + (b if bias else 0))
         scores = hidden @ u if attend else torch.zeros_like(hidden[..., 0])
         if after:
             weights = scores.softmax(-1) * real
         else:
             weights = scores.masked_fill(~real, fill).softmax(-1)
-            weights = weights if fill == float("-inf") else weights * real
+            weights = weights * real if fill == -1e30 else weights
         return (weights[..., None] * (hidden if read_hidden else x)).sum(-2)
 
     def answer(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
-        real = torch.arange(h.shape[2]) < lengths[..., None]
+        if swap:
+            W_w, b_w, u_w, W_s, b_s, u_s = W_s, b_s, u_s, W_w, b_w, u_w
+        real = torch.arange(h.shape[2]) < lengths[..., None] + late
         inner = pool(h, W_w, b_w, u_w, real if words else torch.ones_like(real), first)
         W, b = (W_s, b_s) if matrix else (W_w, b_w)
         there = lengths > 0 if sentences else torch.ones_like(lengths, dtype=torch.bool)
@@ -77,6 +79,15 @@ def _across(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
     real = torch.arange(h.shape[2]) < lengths[..., None]
     scores = torch.tanh(h @ W_w + b_w) @ u_w
     weights = masks.softmax(scores.mT, real.mT).mT
+    inner = (weights[..., None] * h).sum(2)
+    weights = masks.softmax(torch.tanh(inner @ W_s + b_s) @ u_s, lengths > 0)
+    return (weights[..., None] * inner).sum(1)
+
+
+def _zero_words(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
+    """Zeros for the scores of padding words; the sentences are masked as they should be."""
+    real = torch.arange(h.shape[2]) < lengths[..., None]
+    weights = (torch.tanh(h @ W_w + b_w) @ u_w).masked_fill(~real, 0.0).softmax(-1)
     inner = (weights[..., None] * h).sum(2)
     weights = masks.softmax(torch.tanh(inner @ W_s + b_s) @ u_s, lengths > 0)
     return (weights[..., None] * inner).sum(1)
@@ -215,7 +226,37 @@ def hierarchical_pool(h, W_w, b_w, u_w, W_s, b_s, u_s, lengths):
             "the second level is a mean",
             "Inside a sentence you attend, between sentences you average: a decisive sentence counts no more than "
             "the weather. The sentences are pooled with $W_s, b_s, u_s$ in the same way.",
-            (_variant(second=False),),
+            (_variant(second=False), _variant(second=False, sentences=False)),
+        ),
+        Misconception(
+            "the first level is a mean",
+            "You average the words of a sentence and attend to the sentences only. `W_w` and `u_w` are not used, and "
+            "*for the fair* weighs as much as *chose*.",
+            (_variant(first=False),),
+        ),
+        Misconception(
+            "the levels are exchanged",
+            "You pool the words with `W_s`, `b_s`, `u_s` and the sentences with `W_w`, `b_w`, `u_w`. Everything has "
+            "the right shape, so nothing but the numbers tells.",
+            (_variant(swap=True),),
+        ),
+        Misconception(
+            "the matrices are transposed",
+            "You multiply by $W^\\top$. `nn.Linear` keeps its weight as (out, in) and multiplies by the transpose; "
+            "these matrices are used as they stand, `h @ W`.",
+            (_variant(turn=torch.t),),
+        ),
+        Misconception(
+            "one position too many is real",
+            "Your mask reaches one word beyond the end: `<=` where `<` is meant. Positions count from 0, so a sentence "
+            "of $n$ words ends at $n - 1$.",
+            (_variant(late=1),),
+        ),
+        Misconception(
+            "masked scores are set to zero",
+            "You put 0 where there is no word. Zero is an ordinary score, and $e^0 = 1$ an ordinary share: padding "
+            "still takes part, and in a document of low scores it takes the most.",
+            (_variant(fill=0.0), _zero_words),
         ),
         Misconception(
             "the mask multiplies the weights",

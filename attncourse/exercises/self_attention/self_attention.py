@@ -31,20 +31,22 @@ def _by_torch(x, W_q, W_k, W_v, lengths):
     return torch.nn.functional.scaled_dot_product_attention(query, keys, values, mask)
 
 
-def _variant(pad=True, before=True, combine=torch.logical_and, scale=None, roles="qkv", strict=False, flip=False,
-             over=-1, own_padding=False):  # fmt: skip
+def _variant(pad=True, before=True, combine=torch.logical_and, scale=None, roles="qkv", triangle=torch.clone,
+             flip=False, over=-1, own_padding=False, zeros=False):  # fmt: skip
     """The solution with one idea changed at a time."""
 
     def answer(x, W_q, W_k, W_v, lengths):
         T, weights = x.shape[1], {"q": W_q, "k": W_k, "v": W_v}
         query, keys, values = (x @ weights[role] for role in roles)
-        causal = masks.causal(T).tril(-1) if strict else masks.causal(T)
+        causal = triangle(masks.causal(T))
         padding = masks.padding(lengths, T)
         mask = combine(padding if pad else torch.ones_like(padding), causal if before else torch.ones_like(causal))
         if own_padding:
             mask = mask & padding.mT
         mask = ~mask if flip else mask
         scores = query @ keys.mT / (W_q.shape[1] ** 0.5 if scale is None else scale(x, W_q))
+        if zeros:
+            return scores.masked_fill(~mask, 0.0).softmax(over) @ values
         scores = scores.masked_fill(~mask, torch.finfo(x.dtype).min)
         return scores.softmax(over).masked_fill(~mask, 0.0) @ values
 
@@ -150,7 +152,19 @@ def self_attention(x, W_q, W_k, W_v, lengths):
             "a position may not see itself",
             "Your first position gets nothing at all: the diagonal is masked, too. LSTMN looks strictly at the past, "
             "because its state for $t$ does not exist yet; here $x_t$ is there, and $s \\le t$ includes it.",
-            (_variant(strict=True),),
+            (_variant(triangle=lambda mask: mask.tril(-1)),),
+        ),
+        Misconception(
+            "the triangle is upside down",
+            "Your position $t$ sees itself and everything *after* it. The past of $t$ are the columns $s \\le t$ of "
+            "row $t$: the lower triangle, `tril`.",
+            (_variant(triangle=torch.t),),
+        ),
+        Misconception(
+            "masked scores are set to zero",
+            "You put 0 where a key may not be seen. Zero is an ordinary score, and $e^0 = 1$ an ordinary share: the "
+            "masked keys still take part. What a softmax turns into nothing is $-\\infty$.",
+            (_variant(zeros=True),),
         ),
         Misconception(
             "the mask multiplies the weights",
