@@ -135,7 +135,7 @@ KINDS = {  # name: about, then config's arguments; without attention the layers 
     "bag-documents": ("a bag of words on the same documents", "bag", "council", 400, 90, 185),
     "han-rulings": ("HAN where another sentence says whose word counts", "attend", "anybody", 6_000, 24, 24),
 }
-STEPS = {"council": 400, "anybody": 700}
+STEPS = {"council": 300, "anybody": 500}
 RECIPES = [
     Recipe(name, about, partial(config, *rest), build, train, steps=STEPS[rest[1]], evaluate=evaluate)
     for name, (about, *rest) in KINDS.items()

@@ -70,7 +70,8 @@ function render({ model, el }) {
     (i) => change({ word: 1, sentence: Number(i) }));
   const side = radios("for the word you point at", [["row", "whom it looks at"], ["column", "who looks at it"]],
     (value) => change({ side: value }));
-  const [gallery, stage, state] = [html("div", {}), html("div", {}), words()];
+  const gallery = html("div", { class: "attn-who-heads", style: `--heads: ${all[0].maps[0].length}` });
+  const [stage, state] = [html("div", {}), words()];
   const hint = html("p", { class: "attn-hint attn-control" },
     "Point at a word, or move with Tab and the arrow keys. Each small matrix is one head: rows look, columns are ",
     "looked at. · is the end of the sentence.");
