@@ -17,6 +17,9 @@ class SelfAttention(nn.Module):
         softmax(X W_q (X W_k)ᵀ / √Dh) X W_v                 Vaswani et al. 2017, eq. 1 with Q, K, V from one X
 
     x (B, T, D), mask bool (B, 1 or T, T) -> context (B, T, Dh), weights (B, T, T)
+
+    `masks.padding(lengths, T)` hides padding, `masks.causal(T)` the future, `&` joins them.
+    Differs from the paper: one head, so no output projection.
     """
 
     def __init__(self, d_model: int, d_head: int):
@@ -35,6 +38,9 @@ class LSTMN(nn.Module):
         c_t = f ∘ c̃_t + i ∘ ĉ_t,  h_t = o ∘ tanh c_t,  the gates from [h̃_t; x_t]    Cheng et al. 2016, eq. 4-9
 
     x (B, T, D) -> h (B, T, d_hidden), weights (B, T, T): row t holds the look at i < t, row 0 is zero
+
+    Keys are projected once, when they are written to the tape.
+    Differs from the paper: one layer, and no second tape for a source to attend to.
     """
 
     def __init__(self, d_in: int, d_hidden: int):
@@ -116,6 +122,7 @@ class HAN(nn.Module):
                                                             Yang et al. 2016, sec. 2.2
     document (B, N, W) int, lengths (B, N): words in each sentence, 0 where there is none -> Reading
     pool: Pool, or Mean for the same network without attention
+    Differs from the paper: the embeddings are not pretrained.
     """
 
     def __init__(self, vocab: int, classes: int, d_embed: int = 32, d_hidden: int = 32, pool: type[nn.Module] = Pool):
