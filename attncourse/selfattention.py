@@ -17,6 +17,9 @@ class SelfAttention(nn.Module):
         softmax(X W_q (X W_k)ᵀ / √Dh) X W_v                 Vaswani et al. 2017, eq. 1 with Q, K, V from one X
 
     x (B, T, D), mask bool (B, 1 or T, T) -> context (B, T, Dh), weights (B, T, T)
+
+    `masks.padding(lengths, T)` hides padding, `masks.causal(T)` the future, `&` joins them.
+    Differs from the paper: one head, so no output projection.
     """
 
     def __init__(self, d_model: int, d_head: int):
@@ -35,15 +38,19 @@ class LSTMN(nn.Module):
         c_t = f ∘ c̃_t + i ∘ ĉ_t,  h_t = o ∘ tanh c_t,  the gates from [h̃_t; x_t]    Cheng et al. 2016, eq. 4-9
 
     x (B, T, D) -> h (B, T, d_hidden), weights (B, T, T): row t holds the look at i < t, row 0 is zero
+
+    Keys are projected once, when they are written to the tape.
+    Differs from the paper: one layer, and no second tape for a source to attend to.
     """
 
     def __init__(self, d_in: int, d_hidden: int):
         super().__init__()
+        self.hidden_size = d_hidden  # as torch's recurrent layers call it
         self.score = Additive(d_in + d_hidden, d_hidden, d_hidden)
         self.gates = nn.Linear(d_hidden + d_in, 4 * d_hidden)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        B, T, H = *x.shape[:2], self.score.v.shape[0]
+        B, T, H = *x.shape[:2], self.hidden_size
         tape, keys = x.new_zeros(B, 0, 2 * H), x.new_zeros(B, 0, H)  # [h; c] of the past, and its projected keys
         adapted, weights = x.new_zeros(B, H), x.new_zeros(B, T, T)
         for t in range(T):  # h_t needs h̃_t, which needs every h_i before it
@@ -78,6 +85,20 @@ class Pool(nn.Module):
         return context[:, 0], weights[:, 0]
 
 
+class Mean(nn.Module):
+    """What Pool is compared with: the same weight for every item that is there.
+
+    h (B, T, D), mask bool (B, 1, T) -> s (B, D), weights (B, T)
+    """
+
+    def __init__(self, d_model: int):
+        super().__init__()  # made as Pool is; there is nothing to learn
+
+    def forward(self, h: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        weights = masks.softmax(h.new_zeros(len(h), 1, h.shape[1]), mask)  # (B, 1, T)
+        return (weights @ h)[:, 0], weights[:, 0]
+
+
 class BiGRU(nn.Module):
     """h_t = [→h_t; ←h_t], the backward half from the end of each sequence.    x (B, T, D) -> (B, T, 2·d_hidden)"""
 
@@ -100,13 +121,15 @@ class HAN(nn.Module):
 
                                                             Yang et al. 2016, sec. 2.2
     document (B, N, W) int, lengths (B, N): words in each sentence, 0 where there is none -> Reading
+    pool: Pool, or Mean for the same network without attention
+    Differs from the paper: the embeddings are not pretrained.
     """
 
-    def __init__(self, vocab: int, classes: int, d_embed: int = 32, d_hidden: int = 32):
+    def __init__(self, vocab: int, classes: int, d_embed: int = 32, d_hidden: int = 32, pool: type[nn.Module] = Pool):
         super().__init__()
         self.embed = nn.Embedding(vocab, d_embed)
-        self.read_words, self.pool_words = BiGRU(d_embed, d_hidden), Pool(2 * d_hidden)
-        self.read_sentences, self.pool_sentences = BiGRU(2 * d_hidden, d_hidden), Pool(2 * d_hidden)
+        self.read_words, self.pool_words = BiGRU(d_embed, d_hidden), pool(2 * d_hidden)
+        self.read_sentences, self.pool_sentences = BiGRU(2 * d_hidden, d_hidden), pool(2 * d_hidden)
         self.out = nn.Linear(2 * d_hidden, classes)
 
     def forward(self, document: Tensor, lengths: Tensor) -> Reading:

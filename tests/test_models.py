@@ -10,6 +10,7 @@ from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
 from attncourse.ntm import NTM, FeedForward
 from attncourse.selfattention import HAN, LSTMN, SelfAttention
+from attncourse.selfattention import HAN, LSTMN, Mean, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
 
@@ -69,6 +70,7 @@ MODELS["NTM, feed-forward controller"] = lambda: (
     NTM(3, 2, FeedForward, 6, slots=5, width=4, readers=2, writers=2),
     (torch.randn(2, 4, 3),),
 )
+MODELS["HAN, means"] = lambda: (HAN(20, 3, 6, 5, Mean), MODELS["HAN"]()[1])
 MODELS["EncoderDecoder"] = encoder_decoder
 MODELS["Luong global"] = luong(Global, NoFeeding)
 MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)

@@ -10,6 +10,7 @@ from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
 from .squeeze.widget import Squeeze
+from .who_looks.widget import WhoLooks
 from .window.widget import LocalWindow
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "ScoreExplorer",
     "SixScores",
     "Squeeze",
+    "WhoLooks",
     "quiz",
 ]
