@@ -108,7 +108,7 @@ RECIPES = [
     Recipe("transformer-translation", "a Transformer of 2 + 2 layers, 4 heads: English to French",
            config, build, train, steps=1_000, evaluate=evaluate),
     Recipe("transformer-parsing", "the same Transformer, writing the sentence's tree instead of its translation",
-           lambda: config(parsing.vocabulary()), build, partial(train, tensors=parsing.tensors), steps=700,
+           lambda: config(parsing.vocabulary()), build, partial(train, tensors=parsing.tensors), steps=1_500,
            evaluate=evaluate_parser),
     *(
         Recipe(f"transformer-small{name}", f"a narrower Transformer of 3 + 3 layers{about}: English to French",

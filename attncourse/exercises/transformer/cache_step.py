@@ -98,6 +98,11 @@ def _only_new(x, keys, values, W_q, W_k, W_v):
     return x @ W_v, _append(keys, x @ W_k), _append(values, x @ W_v)
 
 
+def _asked_plainly(x, keys, values, W_q, W_k, W_v):
+    keys, values = _append(keys, x @ W_k), _append(values, x @ W_v)
+    return _look(x, keys, values), keys, values
+
+
 EXERCISE = Exercise(
     id="transformer.cache-step",
     title="One step with a cache",
@@ -186,6 +191,11 @@ def cache_step(x, keys, values, W_q, W_k, W_v):
             "You put `x` itself into the cache. The others entered as $x W_k$ and $x W_v$; a vector from another space "
             "among them gives scores without meaning.",
             (_version(new=lambda x, W_q, W_k, W_v: (x, x)),),
+        ),
+        Misconception(
+            "the query is not projected",
+            "The cache is right; the question is `x` itself. Keys were made by $W_k$ to be matched with $x W_q$.",
+            (_asked_plainly,),
         ),
         Misconception(
             "scaled by the length",

@@ -155,12 +155,14 @@ def causal_weights(scores):
             ),
         ),
         Misconception(
-            "masked scores are 0, not −∞",
-            "You multiply the scores with the mask. A score of 0 is a number like any other, $e^0 = 1$: the future "
-            "keeps its share. What shall get no weight needs a score of $-\\infty$, or the smallest finite number.",
+            "masked scores are 0 or low, not −∞",
+            "Your masked scores are an ordinary number, 0 or a few below it, and $e^0 = 1$: the future keeps a share. "
+            "What shall get no weight, whatever the other scores are, needs a score of $-\\infty$, or the smallest "
+            "finite number.",
             (
                 lambda scores: (scores * _tril(scores)).softmax(-1),
                 lambda scores: scores.tril().softmax(-1),
+                lambda scores: _masked(scores, _tril(scores), -10.0).softmax(-1),
             ),
         ),
         Misconception(

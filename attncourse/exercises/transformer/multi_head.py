@@ -101,6 +101,17 @@ def _joined_small(x, W_q, W_k, W_v, W_o, heads):
     return scores.softmax(-1) @ (x @ W_v) @ W_o
 
 
+def _heads_among_themselves(x, W_q, W_k, W_v, W_o, heads):
+    """(B, T, H, Dh) without the transpose: the last two axes are heads and features."""
+    query, keys, values = ((x @ W).unflatten(-1, (heads, -1)) for W in (W_q, W_k, W_v))
+    return ((query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1) @ values).flatten(-2) @ W_o
+
+
+def _scaled_late(x, W_q, W_k, W_v, W_o, heads):
+    query, keys, values = (_split(x @ W, heads) for W in (W_q, W_k, W_v))
+    return _merge((query @ keys.mT).softmax(-1) / query.shape[-1] ** 0.5 @ values) @ W_o
+
+
 def _unprojected(x, W_q, W_k, W_v, W_o, heads):
     query, keys, values = _split(x @ W_q, heads), _split(x @ W_k, heads), _split(x, heads)
     weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)
@@ -154,6 +165,12 @@ def multi_head(x, W_q, W_k, W_v, W_o, heads):
             ),
         ),
         Misconception(
+            "the heads attend to each other",
+            "You stopped at (B, T, H, Dh). There the product with the keys runs over *heads*: at each position the "
+            "heads look at one another, and no position ever sees another one. Exchange T and H before the look.",
+            (_heads_among_themselves,),
+        ),
+        Misconception(
             "scaled by d_model",
             "Your scores are divided by $\\sqrt{D}$. Each is a sum over the $D_h$ features of one head, so its "
             "standard deviation is $\\sqrt{D_h}$. With one head the two agree and the mistake is invisible; with H "
@@ -165,6 +182,12 @@ def multi_head(x, W_q, W_k, W_v, W_o, heads):
             "Your scores are plain dot products. Their variance is $D_h$: the larger the heads, the sharper the "
             "softmax before anything is learned, and the smaller its gradient. Divide by $\\sqrt{D_h}$.",
             (_version(scale=lambda Dh, D, T: 1.0),),
+        ),
+        Misconception(
+            "the weights are scaled, not the scores",
+            "You divide after the softmax: the weights are as sharp as without any scale, and no longer sum to one. "
+            "The division belongs inside, before the softmax.",
+            (_scaled_late,),
         ),
         Misconception(
             "divided by the size, not by its root",

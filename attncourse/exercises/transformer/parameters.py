@@ -49,11 +49,11 @@ def _cases(seed):
 
 
 def _version(attention=4, biases=True, norms=(2, 3), looks=(1, 2), tables=1, per_head=False, stacks=(1, 1), more=0,
-             hidden=True, gains=2):  # fmt: skip
+             hidden=True, gains=2, asked=True):  # fmt: skip
     """The count with one idea changed."""
 
     def version(vocabulary, d_model, d_ff, layers, heads):
-        look = attention * (d_model**2 + biases * d_model) * (heads if per_head else 1)
+        look = attention * (d_model**2 + (biases and asked) * d_model) * (heads if per_head else 1)
         think = 2 * d_model * d_ff + biases * (d_ff * hidden + d_model)
         encoder = looks[0] * look + think + norms[0] * gains * d_model
         decoder = looks[1] * look + think + norms[1] * gains * d_model
@@ -65,6 +65,10 @@ def _version(attention=4, biases=True, norms=(2, 3), looks=(1, 2), tables=1, per
 
 def _with_positions(vocabulary, d_model, d_ff, layers, heads, places=512):
     return count_parameters(vocabulary, d_model, d_ff, layers, heads) + places * d_model
+
+
+def _with_last_norms(vocabulary, d_model, d_ff, layers, heads):
+    return count_parameters(vocabulary, d_model, d_ff, layers, heads) + 2 * 2 * d_model
 
 
 def _layers_in_all(vocabulary, d_model, d_ff, layers, heads):
@@ -139,13 +143,25 @@ def count_parameters(vocabulary, d_model, d_ff, layers, heads):
             "biases are left out",
             "You counted matrices only. Every linear layer here has a bias, also the hidden one of the position-wise "
             "network. It is little, but a count is exact.",
-            (_version(biases=False), _version(biases=False, norms=(0, 0))),
+            (
+                _version(biases=False),
+                _version(biases=False, norms=(0, 0)),
+                _version(asked=False),
+                _version(asked=False, norms=(0, 0)),
+                _version(hidden=False),
+            ),
         ),
         Misconception(
             "layer norms are left out",
             "A norm learns a gain and a bias for each feature, $2D$ numbers; there are two in an encoder layer and "
             "three in a decoder layer.",
             (_version(norms=(0, 0)),),
+        ),
+        Misconception(
+            "a norm closes each stack",
+            "You have one norm more in each stack. That is the *pre-norm* arrangement, where nothing normalises the "
+            "last residual; in the paper's every layer ends in a norm already.",
+            (_with_last_norms,),
         ),
         Misconception(
             "a norm learns a gain only",
