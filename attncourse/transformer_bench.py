@@ -65,6 +65,6 @@ def bench(d: int = 256, rows: int = 32, size: int = 64, written: tuple[int, ...]
     return {
         f"forward, {shape}": {name: partial(forward, model) for name, model in models.items()},
         f"training step, {shape}": {name: partial(train, model) for name, model in models.items()},
-        "one more symbol, cached": {f"after {n}": partial(cached, n, remember(n)) for n in written},
-        "one more symbol, all computed again": {f"after {n}": partial(afresh, n, read) for n in written},
+        "one more symbol, cached, one sentence": {f"after {n}": partial(cached, n, remember(n)) for n in written},
+        "one more symbol, all computed again, one sentence": {f"after {n}": partial(afresh, n, read) for n in written},
     }

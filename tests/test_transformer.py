@@ -120,7 +120,7 @@ def test_decoder_layer_equals_torch(residual, train):
     copy_layer(ours, theirs, pairs, [theirs.norm1, theirs.norm2, theirs.norm3])
     x, read, mask, causal = torch.randn(B, T, D), torch.randn(B, S, D), masks.padding(LENGTHS, S), masks.causal(T)
     expected = theirs(x, read, tgt_mask=~causal, memory_key_padding_mask=~mask[:, 0])
-    output, _ = ours(x, ours.cross.memorise(read), mask[:, None], causal)
+    output = ours(x, ours.cross.memorise(read), mask[:, None], causal)
     assert_close(output, expected, atol=1e-5, rtol=0)
 
 
@@ -174,7 +174,9 @@ def test_cached_equals_uncached(residual):
     source, lengths, previous = inputs()
     memory, logits, weights = model.begin(source, lengths), [], []
     for t in range(T):
+        before, kept = memory, [part.clone() for part in memory]
         logit, memory, weight = model.step(previous[:, t], memory)
+        assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))  # a search may go back to it
         assert memory.keys.shape == (B, 2, H, t + 1, D // H)
         logits.append(logit)
         weights.append(weight)
