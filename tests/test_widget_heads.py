@@ -96,11 +96,11 @@ def explore(page):
     """By keyboard: another attention, another head, another word."""
     here = page.locator(".attn-heads")
     said = here.locator(".attn-words")
-    here.get_by_role("radio", name="encoder: source looks at source").focus()
+    here.get_by_role("radio", name="encoder: source to source").focus()
     page.keyboard.press("Space")
     here.get_by_role("radio", name="layer 2 head 1").focus()
     page.keyboard.press("ArrowRight")
-    said.filter(has_text="encoder: source looks at source, layer 2, head 2").wait_for()
+    said.filter(has_text="encoder: source to source, layer 2, head 2").wait_for()
     here.get_by_role("radio", name="black").focus()
     page.keyboard.press("Space")
     maps = Heads().run()[1].encoder[0, 1, 1, 2]  # “the old black”: the third word

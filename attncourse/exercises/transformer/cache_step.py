@@ -111,8 +111,9 @@ EXERCISE = Exercise(
 A decoder has written T symbols; the keys and values of all of them are kept. Given the new position's vector,
 compute what its self-attention reads, and the grown cache. One head, no bias:
 
-$$q = x W_q, \qquad K' = [K;\, x W_k], \qquad V' = [V;\, x W_v], \qquad
-\mathrm{context} = \mathrm{softmax}\big(q K'^\top / \sqrt{D}\big) V'$$
+$$q = x W_q, \qquad K_{new} = [K;\, x W_k], \qquad V_{new} = [V;\, x W_v]$$
+
+$$\mathrm{context} = \mathrm{softmax}\big(q K_{new}^\top / \sqrt{D}\big) V_{new}$$
 
 | argument | |
 |---|---|

@@ -4,8 +4,8 @@ import {
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
 const [START, STOP] = ["▷", "∎"]; // how BEGIN and END are shown
-const KINDS = { encoder: "encoder: source looks at source", decoder: "decoder: written looks at written",
-  cross: "cross: written looks at source" };
+const KINDS = { encoder: "encoder: source to source", decoder: "decoder: written to written",
+  cross: "cross: written to source" };
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 // ---- the Transformer, as attncourse.transformer; a matrix is its rows laid end to end ----
