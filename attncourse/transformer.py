@@ -143,8 +143,8 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Look back at what is written, look at the source, think.    x (B, T, D) -> (B, T, D)
 
-    `past` holds keys and values of earlier positions: none in training, all of them while writing. Both run
-    the same lines, so a cache cannot drift from what was trained.
+    While writing, x is the newest position (T = 1) and `room` holds the keys and values of all positions, with the
+    last place empty for it. Training and writing run the same lines, so a cache cannot drift from what was trained.
     """
 
     def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float = 0.1, residual=PostNorm):
@@ -153,16 +153,17 @@ class DecoderLayer(nn.Module):
         self.feed_forward = feed_forward(d_model, d_ff)
         self.residuals = nn.ModuleList(residual(d_model, dropout) for _ in range(3))
 
-    def forward(self, x: Tensor, source: Pair, mask=None, causal=None, past: Pair | None = None) -> tuple[Tensor, Pair]:
-        """source: `self.cross.memorise(read)`, once a sentence. returns x, keys and values of all positions so far"""
+    def forward(self, x: Tensor, source: Pair, mask=None, causal=None, room: Pair | None = None) -> Tensor:
+        """source: `self.cross.memorise(read)`, once a sentence; room: (B, H, written + 1, Dh) each, is filled"""
         back, look, think = self.residuals
         y = back.before(x)
-        so_far = self.itself.memorise(y)
-        if past is not None:
-            so_far = tuple(torch.cat(pair, 2) for pair in zip(past, so_far, strict=True))  # (B, H, past + T, Dh)
-        x = back.after(x, self.itself(y, *so_far, causal))
+        keys, values = self.itself.memorise(y)
+        if room is not None:
+            room[0][:, :, -1:], room[1][:, :, -1:] = keys, values
+            keys, values = room
+        x = back.after(x, self.itself(y, keys, values, causal))
         x = look(x, lambda y: self.cross(y, *source, mask))
-        return think(x, self.feed_forward), so_far
+        return think(x, self.feed_forward)
 
 
 class Encoder(nn.Module):
@@ -202,7 +203,7 @@ class Decoder(nn.Module):
         causal = masks.causal(previous.shape[1], previous.device)
         x = self.embed(previous)
         for layer in self.layers:
-            x, _ = layer(x, layer.cross.memorise(read), mask, causal)
+            x = layer(x, layer.cross.memorise(read), mask, causal)
         return F.linear(self.last(x), self.embed.table.weight)
 
     def begin(self, read: Tensor, mask: Tensor) -> Memory:
@@ -211,14 +212,16 @@ class Decoder(nn.Module):
         return Memory(keys[..., :0, :], values[..., :0, :], keys, values, mask)
 
     def step(self, previous: Tensor, memory: Memory) -> tuple[Tensor, Memory, Tensor]:
-        """previous (B,) int -> logits (B, V), memory, weights (B, S): the last layer's look, its heads averaged"""
-        x, kept = self.embed(previous[:, None], start=memory.keys.shape[3]), []  # (B, 1, D)
-        layers = zip(self.layers, *(part.unbind(1) for part in memory[:4]), strict=True)
+        """previous (B,) int -> logits (B, V), memory, weights (B, S): the last layer's look, its heads averaged
+
+        The cache is copied once a step, all layers together, and filled in place: for writing, not for gradients.
+        """
+        x = self.embed(previous[:, None], start=memory.keys.shape[3])  # (B, 1, D)
+        keys, values = (F.pad(part, (0, 0, 0, 1)) for part in memory[:2])  # (B, L, H, T + 1, Dh)
         with watch(self.layers[-1].cross) as maps:
-            for layer, keys, values, source_keys, source_values in layers:
-                x, so_far = layer(x, (source_keys, source_values), memory.mask, past=(keys, values))
-                kept.append(so_far)
-        keys, values = (torch.stack(part, 1) for part in zip(*kept, strict=True))  # (B, L, H, T + 1, Dh)
+            for i, layer in enumerate(self.layers):
+                source, room = ((a[:, i], b[:, i]) for a, b in (memory[2:4], (keys, values)))
+                x = layer(x, source, memory.mask, room=room)
         logits = F.linear(self.last(x[:, 0]), self.embed.table.weight)
         return logits, memory._replace(keys=keys, values=values), maps[0].mean(1)[:, 0]
 

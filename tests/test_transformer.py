@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from attncourse import masks
 from attncourse.attention import attend
+from attncourse.bench import compare
 from attncourse.decoding import beam, greedy
 from attncourse.tasks.text import BEGIN, END
 from attncourse.transformer import (
@@ -20,6 +21,7 @@ from attncourse.transformer import (
     warm_up,
     watch,
 )
+from attncourse.transformer_bench import Torchs, bench
 
 B, S, T, D, H = 3, 7, 5, 16, 4
 LENGTHS = torch.tensor([7, 4, 1])
@@ -118,7 +120,7 @@ def test_decoder_layer_equals_torch(residual, train):
     copy_layer(ours, theirs, pairs, [theirs.norm1, theirs.norm2, theirs.norm3])
     x, read, mask, causal = torch.randn(B, T, D), torch.randn(B, S, D), masks.padding(LENGTHS, S), masks.causal(T)
     expected = theirs(x, read, tgt_mask=~causal, memory_key_padding_mask=~mask[:, 0])
-    output, _ = ours(x, ours.cross.memorise(read), mask[:, None], causal)
+    output = ours(x, ours.cross.memorise(read), mask[:, None], causal)
     assert_close(output, expected, atol=1e-5, rtol=0)
 
 
@@ -172,13 +174,41 @@ def test_cached_equals_uncached(residual):
     source, lengths, previous = inputs()
     memory, logits, weights = model.begin(source, lengths), [], []
     for t in range(T):
+        before, kept = memory, [part.clone() for part in memory]
         logit, memory, weight = model.step(previous[:, t], memory)
+        assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))  # a search may go back to it
         assert memory.keys.shape == (B, 2, H, t + 1, D // H)
         logits.append(logit)
         weights.append(weight)
     assert_close(torch.stack(logits, 1), model(source, lengths, previous), atol=1e-5, rtol=0)
     last = model.weights(source, lengths, previous).cross[:, -1].mean(1)
     assert_close(torch.stack(weights, 1), last, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_a_cached_step_does_not_know_the_future(train):
+    """Two targets that part at t: up to there, the steps of the one are the whole forward pass of the other."""
+    model = small().train(train)
+    source, lengths, previous = inputs()
+    other = previous.clone()
+    other[:, 3:] = (other[:, 3:] - 3) % 7 + 4
+    memory, whole = model.begin(source, lengths), model(source, lengths, other)
+    for t in range(T):
+        logits, memory, _ = model.step(previous[:, t], memory)
+        same = torch.allclose(logits, whole[:, t], atol=1e-5)
+        assert same == (t < 3)
+
+
+def test_one_table_for_source_target_and_output():
+    table = nn.Embedding(20, D)
+    model = Transformer(table, table, 1, H, 32, 0.0)
+    assert sum(p.shape == (20, D) for p in model.parameters()) == 1
+    source, lengths, previous = inputs()
+    model(source, lengths, previous)[..., 2].sum().backward()  # as output: row 2 is in no input
+    assert table.weight.grad[2].abs().sum() > 0
+    x = model.encoder.embed(source)
+    expected = table(source) * D**0.5 + positions(S, D, x)
+    assert_close(x, expected)
 
 
 def test_searches():
@@ -258,6 +288,22 @@ def test_the_base_model_has_the_papers_size():
     attention, feed, norm = 4 * (512 * 512 + 512), 512 * 2048 * 2 + 2048 + 512, 2 * 512
     assert total == 37_000 * 512 + 6 * (attention + feed + 2 * norm) + 6 * (2 * attention + feed + 3 * norm)
     assert 60e6 < total < 66e6
+
+
+def test_the_bench_compares_equal_models():
+    """With the same weights, nn.Transformer in the bench's wrapper computes what ours does; and the suite runs."""
+    table = nn.Embedding(20, D)
+    ours, theirs = Transformer(table, table, 1, H, 32, 0.0).eval(), Torchs(table, 1, H, 32).eval()
+    encoder, decoder = theirs.model.encoder.layers[0], theirs.model.decoder.layers[0]
+    first, second = ours.encoder.layers[0], ours.decoder.layers[0]
+    copy_layer(first, encoder, [(first.attention, encoder.self_attn)], [encoder.norm1, encoder.norm2])
+    pairs = [(second.itself, decoder.self_attn), (second.cross, decoder.multihead_attn)]
+    copy_layer(second, decoder, pairs, [decoder.norm1, decoder.norm2, decoder.norm3])
+    ours.encoder.last, ours.decoder.last = theirs.model.encoder.norm, theirs.model.decoder.norm  # it closes each stack
+    source, lengths, previous = inputs()
+    assert_close(theirs(source, lengths, previous), ours(source, lengths, previous), atol=1e-5, rtol=0)
+    for candidates in bench(d=16, rows=2, size=6, written=(2, 5), vocab=30).values():
+        assert all(low <= high for _, low, high in compare(candidates, rounds=2).values())
 
 
 def test_bad_sizes_are_explained():

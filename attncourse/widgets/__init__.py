@@ -5,7 +5,9 @@
 
 from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
+from .heads.widget import Heads
 from .memory_horizon.widget import MemoryHorizon
+from .position_clock.widget import PositionClock
 from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
@@ -16,8 +18,10 @@ from .window.widget import LocalWindow
 __all__ = [
     "DateTranslator",
     "DrawDigit",
+    "Heads",
     "LocalWindow",
     "MemoryHorizon",
+    "PositionClock",
     "Quiz",
     "ScoreExplorer",
     "SixScores",

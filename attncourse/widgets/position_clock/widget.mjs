@@ -1,0 +1,101 @@
+import { dot, fixed, html, radios, svg, widget, words } from "../lib.mjs";
+
+// As attncourse.transformer.positions
+function encoding(p, d) {
+  const out = [];
+  for (let e = 0; e < d; e += 2) out.push(Math.sin(p * 10000 ** (-e / d)), Math.cos(p * 10000 ** (-e / d)));
+  return out;
+}
+
+// The hands that are drawn: at most eight of the d/2, from the fastest to the slowest
+function chosen(d) {
+  const [n, most] = [d / 2, Math.min(8, d / 2)];
+  return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
+}
+
+// A hand stands at (sin, cos) of its angle: it starts at the top and turns clockwise, as on a clock
+function dial(hand, d, from, to) {
+  const at = (pe, length) => [50 + length * pe[2 * hand], 50 - length * pe[2 * hand + 1]];
+  const line = (pe, name, length) => {
+    const [x2, y2] = at(pe, length);
+    return svg("line", { x1: 50, y1: 50, x2, y2, class: name });
+  };
+  const turn = 2 * Math.PI * 10000 ** ((2 * hand) / d);
+  const period = turn < 1000 ? fixed(turn, turn < 100 ? 1 : 0) : `${fixed(turn / 1000, 1)}k`;
+  return html("figure", {},
+    svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, svg("circle", { cx: 50, cy: 50, r: 46 }),
+      line(to, "attn-there", 42), line(from, "attn-hand", 34)),
+    html("figcaption", {}, `hand ${hand}`, html("br", {}), `turn: ${period}`));
+}
+
+function chart(products, distance, farthest, d) {
+  const [width, height, left, foot] = [640, 220, 46, 34];
+  const low = Math.min(0, ...products);
+  const x = (k) => left + ((k + farthest) / (2 * farthest)) * (width - left - 10);
+  const y = (v) => 10 + ((d / 2 - v) / (d / 2 - low)) * (height - foot - 10);
+  const node = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-clock-chart", role: "img",
+    "aria-label": `Dot product against distance: ${fixed(d / 2, 0)} at distance 0, falling and rippling on both sides alike` });
+  node.append(svg("line", { x1: left, x2: width - 10, y1: y(0), y2: y(0), class: "attn-base" }));
+  [-farthest, -farthest / 2, 0, farthest / 2, farthest].forEach((k) =>
+    node.append(svg("text", { x: x(k), y: height - 16 }, fixed(k, 0))));
+  [0, d / 2].forEach((v) => node.append(svg("text", { x: left - 8, y: y(v) + 4, class: "attn-end" }, fixed(v, 0))));
+  node.append(svg("text", { x: width / 2, y: height - 2 }, "distance k"));
+  const points = products.map((v, i) => `${x(i - farthest).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
+  node.append(svg("polyline", { points, class: "attn-curve" }));
+  const value = products[distance + farthest];
+  node.append(svg("line", { x1: x(distance), x2: x(distance), y1: y(value), y2: y(0), class: "attn-drop" }),
+    svg("circle", { cx: x(distance), cy: y(value), r: 5, class: "attn-dot" }));
+  return node;
+}
+
+function slider(label, low, high, onmove) {
+  const number = html("output", {});
+  const input = html("input", { type: "range", min: low, max: high, step: 1, "aria-label": label,
+    oninput: () => onmove(Number(input.value)) });
+  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
+  node.choose = (value) => {
+    input.value = value;
+    number.textContent = fixed(value, 0);
+  };
+  return node;
+}
+
+function render({ model, el }) {
+  const get = (name) => model.get(name);
+  const change = (name) => (value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const far = get("farthest");
+  const position = slider("position p", 0, 100, change("position"));
+  const distance = slider("distance k", -far, far, change("distance"));
+  const size = radios("d_model", get("sizes").map((d) => [String(d), String(d)]), (d) => change("size")(Number(d)));
+  const [dials, stage] = [html("div", { class: "attn-dials" }), html("div", {})];
+  const state = words();
+  const root = widget(el, "position-clock", "Position clock: sinusoids as hands that turn",
+    html("p", { class: "attn-hint attn-control" }, "Each pair (sin, cos) of the encoding is a hand. Thick: position p. ",
+      "Thin: position p + k. Move p, and every angle between the two stays as it is."),
+    html("div", { class: "attn-clock-controls" }, position, distance, size), dials, stage, state);
+
+  const draw = () => {
+    const [p, k, d] = ["position", "distance", "size"].map(get);
+    const [from, to] = [encoding(p, d), encoding(p + k, d)];
+    const products = Array.from({ length: 2 * far + 1 }, (_, i) => dot(from, encoding(p + i - far, d)));
+    position.choose(p);
+    distance.choose(k);
+    size.choose(String(d));
+    dials.replaceChildren(...chosen(d).map((hand) => dial(hand, d, from, to)));
+    stage.replaceChildren(chart(products, k, far, d));
+    root.result = { from, to, products };
+    const slow = 2 * Math.PI * 10000 ** ((d - 2) / d);
+    state.say(`Positions ${fixed(p, 0)} and ${fixed(p + k, 0)}, ${d / 2} hands: the fastest turns once in 6.3 positions, the `
+      + `slowest once in ${fixed(slow, 0)}. Their dot product is ${fixed(dot(from, to), 2)} of at most ${d / 2}; it would be `
+      + `the same for any two positions ${fixed(Math.abs(k), 0)} apart.`);
+  };
+  const names = ["position", "distance", "size"].map((name) => `change:${name}`);
+  names.forEach((name) => model.on(name, draw));
+  draw();
+  return () => names.forEach((name) => model.off(name, draw));
+}
+
+export default { render };

@@ -1,0 +1,114 @@
+"""Position clock: the sinusoids of the page are the package's; two positions' angle depends on their distance only."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from browser import serve, visit
+from test_widgets import PAGE, readable
+from traitlets import TraitError
+
+from attncourse.widgets import PositionClock, bundle
+from attncourse.widgets.position_clock.widget import FARTHEST, SIZES
+
+BOOK_PAGE = "notebooks/10_transformer.html"
+ROOT = "document.querySelector('.attn-position-clock')"
+
+
+def test_the_state_is_small():
+    state = PositionClock().get_state()
+    state.pop("layout")
+    assert len(json.dumps(state)) < 60_000 and len(bundle.esm("position_clock")) < 25_000
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_products_are_a_sum_of_cosines_of_the_distance(size):
+    """By the formula, and the same from wherever one starts."""
+    k = torch.arange(-FARTHEST, FARTHEST + 1).double()
+    omega = 10_000 ** (-torch.arange(0, size, 2).double() / size)
+    expected = (k[:, None] * omega).cos().sum(1)
+    for position in (0, 12, 100):
+        products = PositionClock(size=size, position=position).products()
+        torch.testing.assert_close(products, expected, atol=1e-3, rtol=0)
+
+
+def test_malformed_traits_are_refused():
+    for traits in ({"position": -1}, {"position": 101}, {"distance": FARTHEST + 1}, {"size": 12}):
+        with pytest.raises(TraitError):
+            PositionClock(**traits)
+
+
+# ---- in a browser ----
+
+
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory):
+    folder, state = tmp_path_factory.mktemp("clock"), PositionClock().get_state()
+    state.pop("layout")
+    text = json.dumps(state).replace("</", "<\\/")
+    (folder / "clock.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
+    with serve(folder) as url:
+        yield url + "clock.html"
+
+
+def same_as_python(page, **traits):
+    here, shown = PositionClock(**traits), page.evaluate(f"{ROOT}.result")
+    for name, expected in zip(("from", "to"), here.encodings(), strict=True):
+        np.testing.assert_allclose(shown[name], expected, atol=1e-4)
+    np.testing.assert_allclose(shown["products"], here.products(), atol=1e-3)
+
+
+def test_every_setting_in_the_page_is_pythons(browser, stand):
+    with visit(browser, stand) as (page, complaints):
+        for size in SIZES:
+            for position, distance in ((0, 0), (12, 5), (100, -FARTHEST), (37, FARTHEST)):
+                traits = {"size": size, "position": position, "distance": distance}
+                page.evaluate("(traits) => Object.entries(traits).forEach(([k, v]) => model.set(k, v))", traits)
+                same_as_python(page, **traits)
+                assert page.locator(".attn-dials figure").count() == min(8, size // 2)
+        page.evaluate("cleanup(), model.set('position', 3)")
+        same_as_python(page, **traits)  # it listens no more
+    assert not complaints
+
+
+def explore(page):
+    """By keyboard; the dot product in words stays when both positions move."""
+    here = page.locator(".attn-position-clock")
+    here.get_by_role("radio", name="64", exact=True).check()
+    here.get_by_role("slider", name="distance k").focus()
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    same_as_python(page, size=64, distance=3 - FARTHEST)
+    here.get_by_role("slider", name="position p").focus()
+    page.keyboard.press("End")
+    same_as_python(page, size=64, distance=3 - FARTHEST, position=100)
+    product = PositionClock(size=64).products()[3].item()
+    sign = "−" if product < 0 else ""
+    here.locator(".attn-words").filter(has_text=f"dot product is {sign}{abs(product):.2f} of at most 32").wait_for()
+
+
+def test_by_keyboard(browser, stand):
+    with visit(browser, stand) as (page, complaints):
+        explore(page)
+    assert not complaints
+
+
+def test_readable_by_all_on_screen_and_paper(browser, stand):
+    with visit(browser, stand, width=380) as (page, complaints):
+        readable(page, ".attn-clock-chart")
+    assert not complaints
+
+
+@pytest.mark.book
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
+def test_on_the_built_page(browser, site, html, width, scheme):
+    if not Path(html / BOOK_PAGE).is_file():
+        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
+    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+        page.locator(".attn-clock-chart").wait_for()
+        explore(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not complaints
