@@ -100,24 +100,18 @@ class Memory(NamedTuple):
     softly: Tensor  # read by expectation?          (B,) bool
 
 
-class Captioner(nn.Module):
+class Decoder(nn.Module):
     """Look with the last state, gate what was seen, step, tell.
 
         α_t = softmax_i(vᵀ tanh(W_q h_{t-1} + W_k a_i)),   z_t = β_t · read(α_t, a),   β_t = sigmoid(w_β h_{t-1})
         h_t = LSTM(h_{t-1}, [E y_{t-1}; z_t]),             p(y_t) = softmax(L_o(E y_{t-1} + L_h h_t + L_z z_t))
 
     Xu et al. 2015, eq. 1 to 7 and sec. 4.2.1. `read` is an object, Soft() or Hard(): nothing else differs.
-
-    Differs from the paper: a small convolutional encoder, trained along, with a learned place a position, where the
-    paper takes the fixed features of a network trained on ImageNet; one layer, not an MLP, makes h_0 and c_0.
     """
 
-    def __init__(
-        self, vocab: int, encoder: nn.Module, read: nn.Module,
-        d_model: int = 64, d_embed: int = 48, d_hidden: int = 96, d_score: int = 32,
-    ):  # fmt: skip
+    def __init__(self, vocab: int, read: nn.Module, d_model: int, d_embed: int, d_hidden: int, d_score: int):
         super().__init__()
-        self.encoder, self.read = encoder, read
+        self.read = read
         self.embed = nn.Embedding(vocab, d_embed)
         self.start = nn.Linear(d_model, 2 * d_hidden)
         self.score = Additive(d_hidden, d_model, d_score)
@@ -127,9 +121,8 @@ class Captioner(nn.Module):
         self.L_z = nn.Linear(d_model, d_embed, bias=False)
         self.out = nn.Linear(d_embed, vocab)
 
-    def begin(self, images: Tensor) -> Memory:
-        """h_0, c_0 from the mean annotation."""
-        values = self.encoder(images)  # (B, L, D)
+    def begin(self, values: Tensor) -> Memory:
+        """h_0, c_0 from the mean annotation; what does not depend on the words is computed here, once."""
         state, cell = torch.tanh(self.start(values.mean(1))).chunk(2, -1)  # (B, H) each
         return Memory(state, cell, self.score.project(values), values, self.read.begin(values))
 
@@ -142,25 +135,40 @@ class Captioner(nn.Module):
         return z, memory._replace(state=state, cell=cell), look
 
     def tell(self, y: Tensor, state: Tensor, z: Tensor) -> Tensor:
-        """y (…, E), state (…, H), z (…, D) -> logits (…, V); for all steps of a caption at once"""
+        """y (…, E), state (…, H), z (…, D) -> logits (…, V)"""
         return self.out(y + self.L_h(state) + self.L_z(z))
+
+
+class Captioner(nn.Module):
+    """An encoder of images and a decoder that looks at its annotations before every word.
+
+    Differs from the paper: a small convolutional encoder, trained along, with a learned vector for each place, where
+    the paper takes the fixed features of a network trained on ImageNet; one layer, not an MLP, makes h_0 and c_0.
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: Decoder):
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def begin(self, images: Tensor) -> Memory:
+        return self.decoder.begin(self.encoder(images))
 
     def step(self, previous: Tensor, memory: Memory) -> tuple[Tensor, Memory, Tensor]:
         """previous (B,) int -> logits (B, V), memory, weights (B, L): of what was read, so one-hot for a hard read"""
-        y = self.embed(previous)  # (B, E)
-        z, memory, look = self.look(y, memory)
-        return self.tell(y, memory.state, z), memory, reading(look)[:, 0]
+        y = self.decoder.embed(previous)  # (B, E)
+        z, memory, look = self.decoder.look(y, memory)
+        return self.decoder.tell(y, memory.state, z), memory, reading(look)[:, 0]
 
     def forward(self, images: Tensor, previous: Tensor) -> tuple[Tensor, Look]:
         """Teacher forcing: previous (B, T), starting with BEGIN -> logits (B, T, V), Look of (B, T, …)"""
-        memory, y = self.begin(images), self.embed(previous)  # (B, T, E)
+        memory, y = self.begin(images), self.decoder.embed(previous)  # (B, T, E)
         found, looks = [], []
         for now in y.unbind(1):  # z_t is an input of h_t, and h_t asks for z_{t+1}: no other way
-            z, memory, look = self.look(now, memory)
+            z, memory, look = self.decoder.look(now, memory)
             found.append((memory.state, z))
             looks.append(look)
         states, contexts = (torch.stack(x, 1) for x in zip(*found, strict=True))  # (B, T, H), (B, T, D)
-        return self.tell(y, states, contexts), Look(*(torch.cat(x, 1) for x in zip(*looks, strict=True)))
+        return self.decoder.tell(y, states, contexts), Look(*(torch.cat(x, 1) for x in zip(*looks, strict=True)))
 
 
 def reading(look: Look) -> Tensor:
@@ -213,5 +221,5 @@ def reinforce(rewards: Tensor, look: Look, discount: float = 1.0) -> Tensor:
     to_go = returns(rewards.detach(), discount) * drawn  # (B, T)
     others = drawn.sum(0) - drawn  # (B, T)
     baseline = (to_go.sum(0) - to_go) / others.clamp_min(1.0)
-    advantage = torch.where(others > 0, to_go - baseline, torch.zeros_like(to_go))
+    advantage = torch.where(others > 0, to_go - baseline, torch.zeros_like(to_go)) * drawn
     return -(advantage * look.log_prob).sum(-1)

@@ -27,7 +27,8 @@ def config(read: str, doubly: float) -> dict:
 def build(config: dict) -> captioning.Captioner:
     words, sizes = scenes.Words(config["words"].split()), ("d_model", "d_embed", "d_hidden", "d_score")
     encoder = captioning.Encoder(config["d_model"], tuple(config["channels"]))
-    return captioning.Captioner(len(words), encoder, READS[config["read"]](), *(config[size] for size in sizes))
+    read = READS[config["read"]]()
+    return captioning.Captioner(encoder, captioning.Decoder(len(words), read, *(config[size] for size in sizes)))
 
 
 def soft_loss(model: nn.Module, batch: tuple[Tensor, ...], config: dict) -> Tensor:
@@ -45,7 +46,7 @@ def hard_loss(model: nn.Module, batch: tuple[Tensor, ...], config: dict) -> Tens
     thirds of the training; the entropy's weight falls to nothing at the end.
     """
     images, captions, lengths, _, progress = batch
-    model.read.mix = max(0.0, 1 - 1.5 * progress)
+    model.decoder.read.mix = max(0.0, 1 - 1.5 * progress)
     logits, look = model(images, shift(captions))
     told = captioning.log_likelihoods(logits, captions, lengths)  # (B, T)
     spread = captioning.entropy(look.weights).masked_fill(captions == PAD, 0.0).sum(-1)  # (B,)
