@@ -145,7 +145,7 @@ def test_training_and_test_scenes_never_meet():
     def arrangements(held_out):
         generator, found = torch.Generator().manual_seed(1), set()
         for _ in range(20):
-            part = scenes._some(400, 2, generator, held_out, unseen=False)
+            part = scenes.choose(400, 2, generator, held_out, unseen=False)
             found |= {tuple(x) for x in torch.cat(part[:4], 1).int().tolist()}
         return found
 

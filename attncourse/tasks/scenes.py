@@ -150,7 +150,7 @@ def is_held_out(scenes: Scenes) -> Tensor:
     return code * 7919 % 1_000_003 % 8 == 0
 
 
-def _some(n: int, count: int, generator: torch.Generator, held_out: bool, unseen: bool) -> Scenes:
+def choose(n: int, count: int, generator: torch.Generator, held_out: bool, unseen: bool) -> Scenes:
     """Draw until n scenes are on the asked side of the checksum."""
     found, size = [], 0
     while size < n:
@@ -168,7 +168,7 @@ def sample(n: int, seed: int, held_out: bool = False, unseen: bool = False, coun
     """
     generator = torch.Generator().manual_seed(seed)
     each = [n // len(counts) + (i < n % len(counts)) for i in range(len(counts))]
-    parts = [batch(_some(m, c, generator, held_out or unseen, unseen)) for m, c in zip(each, counts, strict=True) if m]
+    parts = [batch(choose(m, c, generator, held_out or unseen, unseen)) for m, c in zip(each, counts, strict=True) if m]
     longest = max(part.captions.shape[1] for part in parts)
     wide = [
         Batch(
@@ -185,4 +185,4 @@ def stream(n: int, seed: int, counts: Sequence[int] = COUNTS) -> Iterator[Batch]
     generator = torch.Generator().manual_seed(seed)
     while True:
         count = counts[int(torch.randint(len(counts), (), generator=generator))]
-        yield batch(_some(n, count, generator, held_out=False, unseen=False))
+        yield batch(choose(n, count, generator, held_out=False, unseen=False))

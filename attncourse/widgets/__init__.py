@@ -11,6 +11,7 @@ from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
 from .squeeze.widget import Squeeze
 from .window.widget import LocalWindow
+from .word_by_word.widget import WordByWord
 
 __all__ = [
     "DateTranslator",
@@ -21,5 +22,6 @@ __all__ = [
     "ScoreExplorer",
     "SixScores",
     "Squeeze",
+    "WordByWord",
     "quiz",
 ]

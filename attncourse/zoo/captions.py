@@ -73,11 +73,13 @@ LONGEST = 5 * max(scenes.COUNTS)  # words and END; the first shape has no relati
 
 
 @torch.no_grad()
-def caption(model: nn.Module, images: Tensor, words: scenes.Words, width: int = 1) -> tuple[list[str], Tensor]:
+def caption(
+    model: nn.Module, images: Tensor, words: scenes.Words, width: int = 1, max_steps: int = LONGEST
+) -> tuple[list[str], Tensor]:
     """Free-running: greedy, or by a beam of `width`. -> texts, weights (B, T, 144)"""
     memory = model.begin(images.to(next(model.parameters()).device))
     find = greedy if width == 1 else partial(beam, width=width)
-    out = find(model.step, memory, BEGIN, END, max_steps=LONGEST)
+    out = find(model.step, memory, BEGIN, END, max_steps=max_steps)
     return words.decode(out.symbols.tolist()), out.weights
 
 

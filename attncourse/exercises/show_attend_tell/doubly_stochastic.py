@@ -60,6 +60,11 @@ def _square_outside(weights, lengths):
     return (1 - (weights * real).sum(1)).sum(-1) ** 2
 
 
+def _one_word_more(weights, lengths):
+    real = (torch.arange(weights.shape[1]) <= lengths[:, None])[..., None]
+    return ((1 - (weights * real).sum(1)) ** 2).sum(-1)
+
+
 def _fair_share(weights, lengths):
     real = (torch.arange(weights.shape[1]) < lengths[:, None])[..., None]
     share = (lengths / weights.shape[2])[:, None].to(weights.dtype)
@@ -159,7 +164,19 @@ def doubly_stochastic(weights, lengths):
             "the places are averaged",
             "Your number is $L$ times too small: the outer Σ is a sum over places. The factor could go into λ, but "
             "then the λ of the paper, or of anybody, means something else in your code.",
-            (_variant(places="mean"),),
+            (_variant(places="mean"), _variant(places="mean", padding=False)),
+        ),
+        Misconception(
+            "one word too many counts",
+            "Your mask lets in the row at `t == lengths[b]`, the first one after the end. Rows count from 0: the last "
+            "word is `lengths[b] - 1`: `t < lengths`.",
+            (_one_word_more,),
+        ),
+        Misconception(
+            "looking too much is let pass",
+            "You penalise only places that got less than one. But looking too often at a place is just what the term "
+            "is there to discourage: with fewer words than places, it is all that the weights can do about it.",
+            (_variant(bend=lambda x: x.clamp_min(0) ** 2),),
         ),
         Misconception(
             "there is no square",

@@ -56,6 +56,26 @@ def _one_coin(weights, annotations, index, softly):
     return mixed_read(weights, annotations, index, softly[:1].expand_as(softly))
 
 
+def _any_coin(weights, annotations, index, softly):
+    return mixed_read(weights, annotations, index, softly.any().expand_as(softly))
+
+
+def _by_share(weights, annotations, index, softly):
+    share = softly.to(weights.dtype).mean()
+    expected = (weights[..., None] * annotations).sum(1)
+    drawn, log_prob = mixed_read(weights, annotations, index, torch.zeros_like(softly))
+    return share * expected + (1 - share) * drawn, log_prob
+
+
+def _likeliest(weights, annotations, index, softly):
+    return mixed_read(weights, annotations, weights.argmax(1), softly)
+
+
+def _first_place_for_all(weights, annotations, index, softly):
+    context = mixed_read(weights, annotations, index[:1].expand_as(index), softly)[0]
+    return context, mixed_read(weights, annotations, index, softly)[1]
+
+
 def _always_drawn(weights, annotations, index, softly):
     return mixed_read(weights, annotations, index, torch.zeros_like(softly))
 
@@ -130,7 +150,7 @@ def mixed_read(weights, annotations, index, softly):
             "the two reads are blended",
             "Every context of yours is half expectation, half draw. A mix *of images* is meant, not of vectors: each "
             "image is read in one way. A blend is a vector that neither reading would ever produce.",
-            (_variant(blend=0.5), _variant(blend=0.5, keep=True)),
+            (_variant(blend=0.5), _variant(blend=0.5, keep=True), _by_share),
         ),
         Misconception(
             "the coin is read the wrong way round",
@@ -166,7 +186,7 @@ def mixed_read(weights, annotations, index, softly):
             "one coin decides for the whole batch",
             "All your images are read in the same way. The coin is tossed for each image: a batch then always has "
             "some of both, and the steadying gradient is there in every step.",
-            (_one_coin,),
+            (_one_coin, _any_coin),
         ),
         Misconception(
             "the expectation forgets the weights",
@@ -179,6 +199,19 @@ def mixed_read(weights, annotations, index, softly):
             "You return $-\\log \\alpha_s$. The sign belongs to the loss, where it meets the reward; a function called "
             "`log_prob` that returns its negative makes the model avoid what went well.",
             (_variant(nll=True),),
+        ),
+        Misconception(
+            "the likeliest place is read, not the drawn one",
+            "Your hard images read `weights.argmax(1)`; `index` makes no difference. That is how the model is *used*. "
+            "In training the place has to be drawn: a place that is never tried is never found to be better.",
+            (_likeliest,),
+        ),
+        Misconception(
+            "all images read the place of the first",
+            "Every drawn context of yours stands at `index[0]`. `annotations[:, index]` takes *all* the places `index` "
+            "of *every* image, (B, B, D), and its first column is the first image's place. "
+            "`annotations[torch.arange(B), index]` takes one place of each.",
+            (_first_place_for_all,),
         ),
         Misconception(
             "every image is drawn",

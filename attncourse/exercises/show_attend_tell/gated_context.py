@@ -30,12 +30,12 @@ def _einsum(scores, annotations, state, w):
     return torch.einsum("b,bl,bld->bd", beta, weights, annotations), weights
 
 
-def _variant(gate=torch.sigmoid, axis=-1, on_scores=False, reduce="sum", told=False):
+def _variant(gate=torch.sigmoid, normalise=lambda x: x.softmax(-1), on_scores=False, reduce="sum", told=False):
     """The solution with one idea changed at a time."""
 
     def answer(scores, annotations, state, w):
         beta = gate(state @ w)[:, None]  # (B, 1)
-        weights = (scores * beta if on_scores else scores).softmax(axis)
+        weights = normalise(scores * beta if on_scores else scores)
         context = getattr(weights[..., None] * annotations, reduce)(1)
         return (context if on_scores else beta * context), (beta * weights if told else weights)
 
@@ -47,10 +47,6 @@ def _gate_asks_the_context(scores, annotations, state, w):
     context = (weights[..., None] * annotations).sum(1)
     size = min(len(w), context.shape[1])
     return torch.sigmoid(context[:, :size] @ w[:size])[:, None] * context, weights
-
-
-def _without_softmax(scores, annotations, state, w):
-    return torch.sigmoid(state @ w)[:, None] * (scores[..., None] * annotations).sum(1), scores
 
 
 def _a_gate_a_number(scores, annotations, state, w):
@@ -123,7 +119,9 @@ def gated_context(scores, annotations, state, w):
         Misconception(
             "the gate is missing",
             "Your context is the plain expectation, $\\sum_i \\alpha_i a_i$. Then every word takes a full helping of "
-            "image, also the words that the sentence alone decides. $\\beta_t$ lets the decoder turn the image down.",
+            "image, also the words that the sentence alone decides. $\\beta_t$ lets the decoder turn the image down. (If "
+            "there is a β in your code: a factor on all weights that are then normalised again, or a number added to all "
+            "scores, cancels out.)",
             (_variant(gate=torch.ones_like),),
         ),
         Misconception(
@@ -154,7 +152,10 @@ def gated_context(scores, annotations, state, w):
             "the softmax runs over the batch",
             "Your weights sum to one over the *images* at each place. Every image has its own question: the softmax "
             "runs over its places, the last axis.",
-            (_variant(axis=0),),
+            (
+                _variant(normalise=lambda x: x.softmax(0)),
+                _variant(normalise=lambda x: x.flatten().softmax(0).view_as(x)),
+            ),
         ),
         Misconception(
             "the places are averaged",
@@ -173,7 +174,19 @@ def gated_context(scores, annotations, state, w):
             "there is no softmax",
             "You read with the raw scores. They can be negative and sum to anything: the context would grow with the "
             "number of places.",
-            (_without_softmax,),
+            (_variant(normalise=lambda x: x),),
+        ),
+        Misconception(
+            "a sigmoid stands for the softmax",
+            "Each of your weights is a sigmoid of its own score: they do not compete, and do not sum to one. The gate is "
+            "a sigmoid, one number an image; the weights are a softmax over the places.",
+            (_variant(normalise=torch.sigmoid),),
+        ),
+        Misconception(
+            "the scores are divided by their sum",
+            "Your weights are $e_i / \\sum_j e_j$, without the exponential. They sum to one and can still be negative, "
+            "or enormous where the sum is near zero. Some notes print the softmax like this.",
+            (_variant(normalise=lambda x: x / x.sum(-1, keepdim=True)),),
         ),
         Misconception(
             "the gate asks the context, not the state",
