@@ -52,7 +52,7 @@ def test_the_example_of_the_docstring():
 
 
 def test_words_are_encoded_and_decoded():
-    texts = ["a small red circle above a blue square", "a black cross"]
+    texts = ["a small red circle above a blue square", "a cyan cross"]
     ids, lengths = Words().encode([text.split() for text in texts])
     assert lengths.tolist() == [9, 4] and Words().decode(ids.tolist()) == texts
     assert len(Words()) == UNKNOWN + 1 + len(WORDS) and len(set(WORDS)) == len(WORDS)

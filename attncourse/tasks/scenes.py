@@ -18,7 +18,7 @@ SIZE, CELLS, PATCH = 48, 3, 4  # pixels, cells and pixels of a patch, along each
 GRID = SIZE // PATCH  # 12: patches along each side; a model that looks chooses among 144
 COLOURS = {
     "red": (0.84, 0.15, 0.16), "green": (0.17, 0.63, 0.17), "blue": (0.12, 0.36, 0.80),
-    "yellow": (0.95, 0.80, 0.10), "purple": (0.60, 0.25, 0.75), "black": (0.10, 0.10, 0.10),
+    "yellow": (0.95, 0.80, 0.10), "purple": (0.60, 0.25, 0.75), "cyan": (0.10, 0.72, 0.78),
 }  # fmt: skip
 SHAPES = ("circle", "square", "triangle", "cross")
 RADII = ((3.5, 4.5), (6.5, 7.5))  # small, and what is not called small

@@ -125,9 +125,9 @@ def evaluate(model, config, seed, n: int = 1200) -> dict[str, float]:
 
 
 KINDS = {  # name: read, λ, steps, what it is
-    "captions-soft": ("soft", 0.02, 2_400, "soft attention, doubly stochastic"),
-    "captions-soft-nods": ("soft", 0.0, 2_400, "soft attention without the doubly stochastic term"),
-    "captions-hard": ("hard", 0.0, 3_600, "hard attention, REINFORCE"),
+    "captions-soft": ("soft", 0.01, 1_400, "soft attention, doubly stochastic"),
+    "captions-soft-nods": ("soft", 0.0, 1_400, "soft attention without the doubly stochastic term"),
+    "captions-hard": ("hard", 0.0, 2_000, "hard attention, REINFORCE"),
 }
 RECIPES = [
     Recipe(name, f"Show, attend and tell, {about}", partial(config, read, doubly), build, train, steps, evaluate)

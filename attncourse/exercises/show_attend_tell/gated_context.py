@@ -119,9 +119,9 @@ def gated_context(scores, annotations, state, w):
         Misconception(
             "the gate is missing",
             "Your context is the plain expectation, $\\sum_i \\alpha_i a_i$. Then every word takes a full helping of "
-            "image, also the words that the sentence alone decides. $\\beta_t$ lets the decoder turn the image down. (If "
-            "there is a β in your code: a factor on all weights that are then normalised again, or a number added to all "
-            "scores, cancels out.)",
+            "image, also the words that the sentence alone decides. $\\beta_t$ lets the decoder turn the image down. "
+            "(If there is a β in your code: a factor on all weights that are then normalised again, or a number added "
+            "to all scores, cancels out.)",
             (_variant(gate=torch.ones_like),),
         ),
         Misconception(
@@ -178,8 +178,8 @@ def gated_context(scores, annotations, state, w):
         ),
         Misconception(
             "a sigmoid stands for the softmax",
-            "Each of your weights is a sigmoid of its own score: they do not compete, and do not sum to one. The gate is "
-            "a sigmoid, one number an image; the weights are a softmax over the places.",
+            "Each of your weights is a sigmoid of its own score: they do not compete, and do not sum to one. The gate "
+            "is a sigmoid, one number an image; the weights are a softmax over the places.",
             (_variant(normalise=torch.sigmoid),),
         ),
         Misconception(
