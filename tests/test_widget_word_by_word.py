@@ -58,7 +58,7 @@ def test_the_weights_are_the_models(widget):
 def test_words_and_regions_are_the_tasks():
     for i, (drawn, (count, unseen)) in enumerate(zip(arrangements(), DRAWN, strict=True)):
         batch, shown = scenes.batch(drawn), WordByWord(scene=i, word=0)
-        assert [*scenes.Words().decode(batch.captions.tolist())[0].split(), "∎"] == shown.scenes[i]["words"]
+        assert [*scenes.Words().decode(batch.captions.tolist())[0].split(), "(end)"] == shown.scenes[i]["words"]
         for t in range(batch.captions.shape[1]):
             shown.word = t
             assert torch.equal(shown.region(), batch.regions[0, t])

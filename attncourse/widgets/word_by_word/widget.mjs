@@ -49,7 +49,7 @@ function board(name, scene, paint) {
     ...scene.shapes.map((shape) => outline(shape, paint)), ...veil, frame);
   node.draw = (weights, inside, label) => {
     const top = Math.max(...weights);
-    veil.forEach((rect, i) => rect.setAttribute("fill-opacity", (0.78 * (1 - weights[i] / top)).toFixed(3)));
+    veil.forEach((rect, i) => rect.setAttribute("fill-opacity", (0.7 * (1 - weights[i] / top)).toFixed(3)));
     const places = inside ? inside.flatMap((yes, i) => (yes ? [i] : [])) : [];
     const [columns, rows] = [places.map((i) => i % GRID), places.map((i) => Math.floor(i / GRID))];
     const [x, y] = [Math.min(...columns), Math.min(...rows)];
@@ -62,7 +62,7 @@ function board(name, scene, paint) {
 }
 
 function sentence(scene, t, found) {
-  const word = scene.words[t] === "∎" ? "the end" : `“${scene.words[t]}”`;
+  const word = scene.words[t] === "(end)" ? "the end" : `“${scene.words[t]}”`;
   const place = `row ${Math.floor(found.chosen / GRID) + 1}, column ${(found.chosen % GRID) + 1}`;
   const odds = `hard reads ${place}, which had the probability ${fixed(found.alpha[found.chosen], 2)}`;
   if (found.inside) {

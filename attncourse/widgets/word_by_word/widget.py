@@ -58,7 +58,7 @@ def examples() -> list[dict]:
         words, _, named = task.describe(drawn)
         kinds = zip(drawn.colour[0].tolist(), drawn.shape[0].tolist(), drawn.box[0].tolist(), strict=True)
         example = {
-            "words": [*task.Words().decode(words.tolist())[0].split(), "∎"],  # the END is a step, too
+            "words": [*task.Words().decode(words.tolist())[0].split(), "(end)"],  # the END is a step, too
             "named": named[0].tolist(),
             "shapes": [
                 {"colour": list(task.COLOURS)[c], "shape": task.SHAPES[s], "box": [round(x, 2) for x in box]}
