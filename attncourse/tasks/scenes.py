@@ -169,6 +169,11 @@ def sample(n: int, seed: int, held_out: bool = False, unseen: bool = False, coun
     generator = torch.Generator().manual_seed(seed)
     each = [n // len(counts) + (i < n % len(counts)) for i in range(len(counts))]
     parts = [batch(choose(m, c, generator, held_out or unseen, unseen)) for m, c in zip(each, counts, strict=True) if m]
+    return _join(parts)
+
+
+def _join(parts: Sequence[Batch]) -> Batch:
+    """Captions padded to the longest"""
     longest = max(part.captions.shape[1] for part in parts)
     wide = [
         Batch(
@@ -181,8 +186,12 @@ def sample(n: int, seed: int, held_out: bool = False, unseen: bool = False, coun
 
 
 def stream(n: int, seed: int, counts: Sequence[int] = COUNTS) -> Iterator[Batch]:
-    """Fresh batches of n training scenes without end; one count of shapes a batch, so that little of it is padding"""
+    """Fresh batches of n training scenes without end.
+
+    Every batch mixes the counts: with one count a batch, a batch norm's statistics would tell it, in training only.
+    """
     generator = torch.Generator().manual_seed(seed)
     while True:
-        count = counts[int(torch.randint(len(counts), (), generator=generator))]
-        yield batch(choose(n, count, generator, held_out=False, unseen=False))
+        count = torch.randint(len(counts), (n,), generator=generator).bincount(minlength=len(counts)).tolist()
+        pairs = [(m, c) for m, c in zip(count, counts, strict=True) if m]
+        yield _join([batch(choose(m, c, generator, held_out=False, unseen=False)) for m, c in pairs])
