@@ -5,7 +5,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
-from attncourse import scores, sequential
+from attncourse import captioning, scores, sequential
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
 from attncourse.ntm import NTM, FeedForward
@@ -48,6 +48,16 @@ def sequence(make):
     return lambda: (make(), (torch.randn(2, 5, 4), torch.randint(1, 6, (2,))))
 
 
+def captioner(read):
+    def make():
+        decoder = captioning.Decoder(9, read(), d_model=8, d_embed=6, d_hidden=10, d_score=5)
+        decoder.score.v.data.mul_(40)  # no near ties: bf16 shall choose the same place
+        model = captioning.Captioner(captioning.Encoder(8, (4, 6), side=16), decoder)
+        return model.eval(), (torch.rand(3, 3, 16, 16), torch.randint(4, 9, (3, 4)))
+
+    return make
+
+
 def transformer():
     inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
     return Transformer(torch.nn.Embedding(20, 16), torch.nn.Embedding(9, 16), 2, 4, 32, dropout=0.0), inputs
@@ -75,6 +85,8 @@ MODELS["EncoderDecoder"] = encoder_decoder
 MODELS["Luong global"] = luong(Global, NoFeeding)
 MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)
 MODELS["Luong local-p"] = luong(lambda: LocalP(16, 3), InputFeeding)
+MODELS["Captioner soft"] = captioner(captioning.Soft)
+MODELS["Captioner hard"] = captioner(captioning.Hard)
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 

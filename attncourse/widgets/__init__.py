@@ -14,6 +14,7 @@ from .six_scores.widget import SixScores
 from .squeeze.widget import Squeeze
 from .who_looks.widget import WhoLooks
 from .window.widget import LocalWindow
+from .word_by_word.widget import WordByWord
 
 __all__ = [
     "DateTranslator",
@@ -27,5 +28,6 @@ __all__ = [
     "SixScores",
     "Squeeze",
     "WhoLooks",
+    "WordByWord",
     "quiz",
 ]
