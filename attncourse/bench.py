@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from . import luong, masks, seq2seq, sequential
+from . import glimpse, luong, masks, seq2seq, sequential
 from .attention import attend
 from .decoding import greedy
 from .tasks.text import BEGIN, END
@@ -120,4 +120,4 @@ def core() -> Groups:
     return _attention() | _recurrent() | sequential.bench()
 
 
-SUITES = {"core": core, "seq2seq": luong.bench}
+SUITES = {"core": core, "seq2seq": luong.bench, "glimpse": glimpse.bench}

@@ -1,12 +1,15 @@
-"""Hard attention: look at one place, then decide where to look next (Mnih et al. 2014)."""
+"""Hard attention: look at one place, then decide where to look next (Mnih et al. 2014); and its soft relatives."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from .implicit import ConvNet
 
 
 def glimpse(images: Tensor, place: Tensor, size: int, scales: int = 1) -> Tensor:
@@ -123,3 +126,96 @@ def hybrid(looks: Looks, labels: Tensor, weight: float = 0.1) -> Tensor:
     advantage = returns(log_p.detach().exp()) - looks.baseline  # (B, T - 1)
     policy = looks.log_prob * advantage.detach()  # the advantage is a number here, not a function
     return -log_p.mean() - weight * policy.mean() + advantage.square().mean()
+
+
+def affine_read(images: Tensor, theta: Tensor, size: int) -> Tensor:
+    """A window that may be moved, scaled, turned and sheared, read on size × size points, bilinearly.
+
+        (x_s, y_s) = theta (x_t, y_t, 1)                            Jaderberg et al. 2015, eq. 1
+
+    images (B, C, rows, columns), theta (B, 2, 3), which maps the window's -1..1 into the image's -> (B, C, size, size)
+    """
+    grid = F.affine_grid(theta, [*images.shape[:2], size, size], align_corners=False)  # (B, size, size, 2)
+    return F.grid_sample(images, grid.to(images.dtype), align_corners=False)
+
+
+class SpatialTransformer(nn.Module):
+    """A place, chosen softly: theta comes from the image itself, and the gradient from what is read.
+
+    images (B, 1, rows, columns) of `pixels` pixels -> what is read (B, 1, size, size), theta (B, 2, 3)
+    The last layer starts as the identity: the whole image, neither moved nor turned.    Jaderberg et al. 2015, sec. 3
+    """
+
+    def __init__(self, pixels: int, size: int, d_hidden: int = 32):
+        super().__init__()
+        self.size, self.hidden, self.theta = size, nn.Linear(pixels, d_hidden), nn.Linear(d_hidden, 6)
+        nn.init.zeros_(self.theta.weight)
+        with torch.no_grad():
+            self.theta.bias.copy_(self.theta.bias.new_tensor([1, 0, 0, 0, 1, 0]))
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        theta = self.theta(self.hidden(images.flatten(1)).relu()).unflatten(-1, (2, 3))  # (B, 2, 3)
+        return affine_read(images, theta, self.size), theta
+
+
+def filterbank(centre: Tensor, stride: Tensor, sigma: Tensor, size: int, pixels: int) -> Tensor:
+    """`size` Gaussians along a line of pixels, each normalised over the pixels.    Gregor et al. 2015, sec. 3.2
+
+        mu_i = centre + (i - size/2 + 1/2) stride,   F[i, a] = exp(-(a - mu_i)²/2σ²) / Z_i
+
+    centre, stride, sigma (B,), in pixels, the first is 0 -> (B, size, pixels)
+    """
+    i, a = (torch.arange(n, device=centre.device, dtype=centre.dtype) for n in (size, pixels))
+    mu = centre[:, None] + (i - size / 2 + 0.5) * stride[:, None]  # (B, size)
+    scores = -((a - mu[..., None]) ** 2) / (2 * sigma[:, None, None] ** 2)  # (B, size, pixels)
+    return scores.softmax(-1)  # the same as exp / Z, also where every exp would be 0
+
+
+def draw_read(images: Tensor, place: Tensor, spread: Tensor, sigma: Tensor, size: int, intensity=1.0) -> Tensor:
+    """A place, read softly: every point of the grid is a Gaussian mean over the whole image.
+
+        intensity · F_Y image F_Xᵀ                              Gregor et al. 2015, sec. 3.2
+
+    images (B, C, rows, columns), place (B, 2) as in `glimpse`, spread (B,): 1 = the grid spans the image's longer
+    side, sigma (B,) in pixels -> (B, C, size, size)
+
+    Differs from the paper: pixels count from 0, place is in the units of `glimpse`, and all five numbers are given
+    here, where DRAW's decoder says them.
+    """
+    rows, columns = images.shape[2:]
+    stride = (max(rows, columns) - 1) / (size - 1) * spread  # (B,) pixels
+    x, y = (((place[:, i] + 1) * n - 1) / 2 for i, n in ((0, columns), (1, rows)))  # (B,) pixels
+    F_X, F_Y = (filterbank(at, stride, sigma, size, n)[:, None] for at, n in ((x, columns), (y, rows)))
+    return intensity * (F_Y @ images @ F_X.mT)  # (B, 1, size, rows) (B, C, rows, columns) (B, 1, columns, size)
+
+
+def loop_glimpse(images: Tensor, place: Tensor, size: int) -> Tensor:
+    """One scale, an image at a time, as one would write it first: round, pad, cut.    -> (B, C, size, size)"""
+    padded, cuts = F.pad(images, (size,) * 4), []
+    for image, (x, y) in zip(padded, place.tolist(), strict=True):
+        row, column = (round((at + 1) / 2 * n + size / 2) for at, n in ((y, images.shape[2]), (x, images.shape[3])))
+        cuts.append(image[:, row : row + size, column : column + size])
+    return torch.stack(cuts)
+
+
+def bench(sizes: tuple[int, ...] = (28, 60, 120, 240), rows: int = 16):
+    """For `attncourse bench`: what a look costs beside a convolution over everything, as the image grows."""
+    ram, net = RAM().eval(), ConvNet().eval()
+    images = {s: torch.rand(rows, 1, s, s) for s in sizes}
+    place, h = torch.zeros(rows, 2), torch.zeros(rows, ram.core.out_features)
+    shape, many = f"B {rows}", torch.rand(128, 2) * 2 - 1
+    ground = torch.rand(128, 1, 60, 60)
+
+    def quietly(run: Callable, *inputs):
+        with torch.no_grad():
+            return run(*inputs)
+
+    return {
+        f"one look of RAM, {shape}": {f"S {s}": partial(quietly, ram.look, x, place, h) for s, x in images.items()},
+        f"one pass of ConvNet, {shape}": {f"S {s}": partial(quietly, net, x) for s, x in images.items()},
+        "glimpses of 12×12 at 128 images of 60×60": {
+            "one grid_sample": partial(quietly, glimpse, ground, many, 12),
+            "a loop over the images": partial(quietly, loop_glimpse, ground, many, 12),
+            "one grid_sample, three scales": partial(quietly, glimpse, ground, many, 12, 3),
+        },
+    }
