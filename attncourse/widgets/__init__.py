@@ -10,6 +10,7 @@ from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
 from .squeeze.widget import Squeeze
+from .where_look.widget import WhereLook
 from .window.widget import LocalWindow
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "ScoreExplorer",
     "SixScores",
     "Squeeze",
+    "WhereLook",
     "quiz",
 ]

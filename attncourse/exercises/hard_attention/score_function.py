@@ -199,8 +199,8 @@ def reinforce_loss(scores, index, logits, labels, baseline):
         ),
         Misconception(
             "a softmax over the batch",
-            "Your $\\log \\pi$ is normalised over the images of the batch (`dim=0`). Each image has its own policy: the "
-            "probabilities of its places sum to one, along the last axis.",
+            "Your $\\log \\pi$ is normalised over the images of the batch (`dim=0`). Each image has its own policy: "
+            "the probabilities of its places sum to one, along the last axis.",
             (_variant(log=lambda scores, index: _at(scores.log_softmax(0), index)),),
         ),
         Misconception(
