@@ -19,7 +19,8 @@ QUESTIONS = [
             ),
             Wrong(
                 "It would be unbiased but too noisy",
-                "It is the other way round: there is no noise in it, and it is not the gradient of the expected reward.",
+                "It is the other way round: there is no noise in it, and it is not the gradient of the expected "
+                "reward.",
             ),
             Wrong(
                 "It would make the network too slow",
@@ -33,8 +34,8 @@ QUESTIONS = [
         r"REINFORCE's estimate of the gradient with respect to the first place's score?",
         answer=0.25,
         tolerance=0.005,
-        right=r"$(R - b)\,(1 - \pi_1) = 0.5 \cdot 0.5$. If the second is drawn, it is $(0 - 0.5)(0 - 0.5) = 0.25$ as well: "
-        r"with this baseline the estimate has no variance at all.",
+        right=r"$(R - b)\,(1 - \pi_1) = 0.5 \cdot 0.5$. If the second is drawn, it is $(0 - 0.5)(0 - 0.5) = 0.25$ as "
+        r"well: with this baseline the estimate has no variance at all.",
         wrong=r"$(R - b)\,\partial \log \pi_1 / \partial e_1$, and $\partial \log \pi_1/\partial e_1 = 1 - \pi_1$.",
         traps={
             0.5: r"That is without the baseline: $R\,(1 - \pi_1)$.",
@@ -44,18 +45,18 @@ QUESTIONS = [
     ),
     Choice(
         "baseline",
-        r"Somebody replaces the baseline $b$ by a constant 100, far above any reward. What happens to the *mean* of the "
-        r"estimator, and to its variance?",
+        r"Somebody replaces the baseline $b$ by a constant 100, far above any reward. What happens to the *mean* of "
+        r"the estimator, and to its variance?",
         [
             Wrong(
                 "Both become wrong: every place is discouraged",
-                r"Each single estimate discourages what was drawn. But frequent places are discouraged often and rare ones "
-                r"seldom, and on the mean it cancels: $\mathbb E\,\nabla\log\pi = 0$.",
+                r"Each single estimate discourages what was drawn. But frequent places are discouraged often and rare "
+                r"ones seldom, and on the mean it cancels: $\mathbb E\,\nabla\log\pi = 0$.",
             ),
             Right(
                 "The mean stays exactly the same; the variance becomes enormous",
-                r"$\mathbb E[b\,\nabla \log \pi] = b\,\nabla \sum_l \pi(l) = 0$ for any number $b$ that does not depend on "
-                r"what was drawn. Only the noise changes.",
+                r"$\mathbb E[b\,\nabla \log \pi] = b\,\nabla \sum_l \pi(l) = 0$ for any number $b$ that does not "
+                r"depend on what was drawn. Only the noise changes.",
             ),
             Wrong(
                 "The mean changes, the variance stays",
@@ -73,8 +74,8 @@ QUESTIONS = [
         [
             Wrong(
                 r"$T$: one after each look",
-                r"The place chosen after look $T$ is never looked at. Crediting it pushes the policy towards whatever it "
-                r"happened to draw there, for a reward that it had no part in.",
+                r"The place chosen after look $T$ is never looked at. Crediting it pushes the policy towards whatever "
+                r"it happened to draw there, for a reward that it had no part in.",
             ),
             Right(
                 r"$T - 1$: the first place is given, and nobody chooses one after the last look",
@@ -88,17 +89,18 @@ QUESTIONS = [
     ),
     Choice(
         "q",
-        "“Hard attention is trained by Q-learning.” What do RAM and the hard variant of Show, Attend and Tell really use?",
+        "“Hard attention is trained by Q-learning.” What do RAM and the hard variant of Show, Attend and Tell really "
+        "use?",
         [
             Right(
                 "A policy gradient (REINFORCE): no value of a single action is ever estimated",
-                "They need the log-probability of what was drawn and the reward that followed. The baseline is a value of "
-                "the *state*, and serves against noise only.",
+                "They need the log-probability of what was drawn and the reward that followed. The baseline is a "
+                "value of the *state*, and serves against noise only.",
             ),
             Wrong(
                 "Q-learning, with the places as actions",
-                "Q-learning would need the value of every place and the maximum over them. A place is two real numbers; "
-                "there is no list to take the maximum of.",
+                "Q-learning would need the value of every place and the maximum over them. A place is two real "
+                "numbers; there is no list to take the maximum of.",
             ),
             Wrong(
                 "Backpropagation through the sampled place",
