@@ -116,7 +116,7 @@ def test_ram_mnist_does_what_its_card_says():
     assert card["metrics"]["error"] <= 0.015 and card["parameters"] < 160_000
     x, labels = test_set(PLAIN, 0, 0)
     error = wrong(model, x[:2_000], labels[:2_000], card["config"]["looks"]).float().mean(0)
-    assert error[-1] < 0.03 and error[0] > 0.2  # the first 2,000 are MNIST's harder half; one look is not enough
+    assert error[-1] < 0.03 and error[0] > 0.1  # the first 2,000 are the harder half; one look is not enough
 
 
 def test_ram_cluttered_does_what_its_card_says():
