@@ -205,7 +205,7 @@ def test_no_gradient_passes_through_a_place():
     assert seen["location.weight"] is not None and seen["action.weight"] is None
 
 
-def test_the_baseline_learns_by_regression_alone():
+def test_each_part_learns_from_its_own_term():
     model, images, labels = small(), torch.rand(4, 1, 12, 12), torch.tensor([0, 1, 2, 0])
     torch.manual_seed(3)
     looks = model(images, 4, gaussian(0.3))
@@ -214,21 +214,28 @@ def test_the_baseline_learns_by_regression_alone():
     # through the policy term it does not learn: its gradient in the loss is that of the regression
     log_p = looks.logits.log_softmax(-1).gather(-1, labels[:, None, None].expand(-1, 4, 1))[..., 0]
     regression = (returns(log_p.detach().exp()) - looks.baseline).square().mean()
-    assert_close(gradients(hybrid(looks, labels), model)["baseline.weight"],
-                 gradients(regression, model)["baseline.weight"])  # fmt: skip
+    found = gradients(hybrid(looks, labels), model)
+    assert_close(found["baseline.weight"], gradients(regression, model)["baseline.weight"])
+    # and what it says learns from the cross-entropy alone: no reward passes a gradient
+    assert_close(found["action.weight"], gradients(-log_p.mean(), model)["action.weight"])
+    policy = -0.1 * (looks.log_prob * (returns(log_p.exp()) - looks.baseline).detach()).mean()
+    assert_close(found["location.weight"], gradients(policy, model)["location.weight"])
 
 
 def test_the_last_place_is_never_chosen():
     """T looks have T - 1 choices: one look trains no location at all, and a look more leaves the state as it is."""
     model, images, labels = small(), torch.rand(4, 1, 12, 12), torch.tensor([0, 1, 2, 0])
-    asked = []
+    asked, chosen = [], []
 
-    def counting(mean):
+    def noting(mean):
         asked.append(mean)
-        return gaussian(0.3)(mean)
+        chosen.append(gaussian(0.3)(mean))
+        return chosen[-1]
 
-    looks = model(images, 3, counting)
-    assert len(asked) == 3 and not asked[0].any() and looks.log_prob.shape == (4, 2)  # the first: the middle
+    looks = model(images, 3, noting)
+    assert len(asked) == 3 and not asked[0].any()  # the first: around the middle, and not credited
+    assert_close(looks.log_prob, torch.stack([choice.log_prob for choice in chosen[1:]], 1))
+    assert_close(looks.places, torch.stack([choice.place for choice in chosen], 1))
     one = model(images, 1, gaussian(0.3))
     assert one.log_prob.shape == (4, 0)
     action = F.cross_entropy(one.logits[:, 0], labels)
