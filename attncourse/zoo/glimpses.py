@@ -126,7 +126,7 @@ RECIPES.append(
         partial(dict, CLUTTERED),
         lambda config: TwoLayers(config["ground"]),
         train_conv,
-        steps=50_000,
+        steps=15_000,
         evaluate=evaluate_conv,
     )
 )
