@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from . import luong, masks, seq2seq, sequential, transformer_bench
+from . import glimpse, luong, masks, seq2seq, sequential, transformer_bench
 from .attention import attend
 from .decoding import greedy
 from .tasks.text import BEGIN, END
@@ -120,4 +120,9 @@ def core() -> Groups:
     return _attention() | _recurrent() | sequential.bench()
 
 
-SUITES = {"core": core, "seq2seq": luong.bench, "transformer": transformer_bench.bench}
+SUITES = {
+    "core": core,
+    "seq2seq": luong.bench,
+    "glimpse": glimpse.bench,
+    "transformer": transformer_bench.bench,
+}

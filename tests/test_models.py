@@ -6,10 +6,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 from attncourse import captioning, scores, sequential
+from attncourse.glimpse import RAM, Choice, SpatialTransformer, draw_read, hybrid
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
 from attncourse.ntm import NTM, FeedForward
-from attncourse.selfattention import HAN, LSTMN, SelfAttention
 from attncourse.selfattention import HAN, LSTMN, Mean, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
@@ -58,6 +58,33 @@ def captioner(read):
     return make
 
 
+class Looking(torch.nn.Module):
+    """RAM with its loss, since its places learn from that alone; the draw is the same each time."""
+
+    def __init__(self):
+        super().__init__()
+        self.ram = RAM(4, 2, 3, d_part=8, d_glimpse=8, d_core=16)
+
+    def forward(self, images, labels):
+        def near(mean):
+            drawn = (mean + 0.1).detach()
+            return Choice(drawn.clamp(-1, 1), -((drawn - mean) ** 2).sum(-1))
+
+        return hybrid(self.ram(images, 3, near), labels)
+
+
+class DrawRead(torch.nn.Module):
+    """DRAW's five numbers from a linear layer, then the read."""
+
+    def __init__(self):
+        super().__init__()
+        self.say = torch.nn.Linear(9 * 11, 4)
+
+    def forward(self, images):
+        x, y, spread, sigma = self.say(images.flatten(1)).float().unbind(-1)
+        return draw_read(images, torch.stack([x, y], -1).tanh(), spread.sigmoid(), sigma.exp(), 5)
+
+
 def transformer():
     inputs = torch.randint(4, 20, (3, 7)), torch.randint(1, 8, (3,)), torch.randint(4, 9, (3, 5))
     return Transformer(torch.nn.Embedding(20, 16), torch.nn.Embedding(9, 16), 2, 4, 32, dropout=0.0), inputs
@@ -87,6 +114,9 @@ MODELS["Luong local-m"] = luong(lambda: LocalM(2), InputFeeding)
 MODELS["Luong local-p"] = luong(lambda: LocalP(16, 3), InputFeeding)
 MODELS["Captioner soft"] = captioner(captioning.Soft)
 MODELS["Captioner hard"] = captioner(captioning.Hard)
+MODELS["RAM"] = lambda: (Looking(), (torch.rand(3, 1, 9, 11), torch.randint(3, (3,))))
+MODELS["SpatialTransformer"] = lambda: (SpatialTransformer(9 * 11, 5), (torch.rand(2, 1, 9, 11),))
+MODELS["DRAW read"] = lambda: (DrawRead(), (torch.rand(2, 1, 9, 11),))
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
 
 

@@ -12,6 +12,7 @@ from .quiz.widget import Quiz, quiz
 from .score_explorer.widget import ScoreExplorer
 from .six_scores.widget import SixScores
 from .squeeze.widget import Squeeze
+from .where_look.widget import WhereLook
 from .who_looks.widget import WhoLooks
 from .window.widget import LocalWindow
 from .word_by_word.widget import WordByWord
@@ -27,6 +28,7 @@ __all__ = [
     "ScoreExplorer",
     "SixScores",
     "Squeeze",
+    "WhereLook",
     "WhoLooks",
     "WordByWord",
     "quiz",
