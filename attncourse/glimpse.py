@@ -121,6 +121,8 @@ def hybrid(looks: Looks, labels: Tensor, weight: float = 0.1) -> Tensor:
     Differs from the paper: the reward is P(label), the mean of its 0-or-1 reward over draws of the class, after
     every look; R is the mean of the rewards that follow.
     """
+    if not looks.log_prob.numel():
+        raise ValueError("after one look nothing has been chosen, so no policy can be learned: take at least two looks")
     chosen = labels[:, None, None].expand(-1, looks.logits.shape[1], 1)
     log_p = looks.logits.log_softmax(-1).gather(-1, chosen)[..., 0]  # (B, T)
     advantage = returns(log_p.detach().exp()) - looks.baseline  # (B, T - 1)

@@ -26,7 +26,7 @@ def attncourse(*arguments, cwd):
         ([], "required: COMMAND"),
         (["dance"], "invalid choice: 'dance'"),
         (["train"], "which model? attncourse train NAME"),
-        (["train", "nothing"], "no model 'nothing' in the zoo; there are: bahdanau-dates"),
+        (["train", "nothing"], "no model 'nothing' in the zoo; there are: bag-documents, bahdanau-dates"),
         (["train", "bahdanau-dates", "--steps", "0"], "'0' is not a whole number above zero"),
         (["train", "bahdanau-dates", "--seed", "-1"], "'-1' is not a whole number"),
         (["train", "bahdanau-dates", "--out", "a-file"], "--out a-file is a file"),

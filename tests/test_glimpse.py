@@ -391,3 +391,9 @@ def test_the_benchmark_runs():
     assert "glimpse" in bench.SUITES
     for candidates in bench.SUITES["glimpse"]().values():
         assert all(ratio[0] > 0 for ratio in bench.compare(candidates, rounds=2).values())
+
+
+def test_one_look_has_no_policy_to_learn():
+    model = RAM(4, 1, 3, d_part=4, d_glimpse=4, d_core=8)
+    with pytest.raises(ValueError, match="at least two looks"):
+        hybrid(model(torch.rand(2, 1, 9, 9), 1, greedy), torch.tensor([0, 1]))
