@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from browser import serve, visit
-from test_widgets import AXE, LIB, PAGE, RUN, as_js
+from browser import visit
+from test_widgets import LIB, RUN, as_js
 from traitlets import TraitError
+from widget_page import AXE, stand_alone
 
 from attncourse import implicit, zoo
 from attncourse.tasks import digits
@@ -23,15 +24,8 @@ ROOT = "document.querySelector('.attn-draw-digit')"
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """The URL of a folder with the widget's page, and the weights as a kernel and as the book give them."""
-    folder = tmp_path_factory.mktemp("draw")
-    state = DrawDigit().get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "draw.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes("digits-cnn"))
-    bundle.export_zoo(["digits-cnn"], folder / "_static/zoo")
-    with serve(folder) as url:
-        yield url + "draw.html"
+    with stand_alone(tmp_path_factory.mktemp("draw"), DrawDigit()) as url:
+        yield url
 
 
 def shown(page):

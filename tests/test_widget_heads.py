@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse import zoo
 from attncourse.tasks import translation as task
@@ -60,13 +60,8 @@ def test_traits_are_checked():
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    folder, state = tmp_path_factory.mktemp("heads"), Heads().get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "heads.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes(NAME))
-    with serve(folder) as url:
-        yield url + "heads.html"
+    with stand_alone(tmp_path_factory.mktemp("heads"), Heads()) as url:
+        yield url
 
 
 def write(page, text):
@@ -153,14 +148,10 @@ def test_readable_by_all_on_screen_and_paper(browser, desk):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, width, scheme):
-    if not (html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-heads-map").wait_for()
         explore(page)
         same_as_torch(page, HELD_OUT[:4])
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints
 
 
 def test_missing_weights_are_said_to_be_missing(browser, desk):

@@ -1,14 +1,13 @@
 """Position clock: the sinusoids of the page are the package's; two positions' angle depends on their distance only."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse.widgets import PositionClock, bundle
 from attncourse.widgets.position_clock.widget import FARTHEST, SIZES
@@ -45,12 +44,8 @@ def test_malformed_traits_are_refused():
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory):
-    folder, state = tmp_path_factory.mktemp("clock"), PositionClock().get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "clock.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    with serve(folder) as url:
-        yield url + "clock.html"
+    with stand_alone(tmp_path_factory.mktemp("clock"), PositionClock()) as url:
+        yield url
 
 
 def same_as_python(page, **traits):
@@ -105,10 +100,6 @@ def test_readable_by_all_on_screen_and_paper(browser, stand):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, width, scheme):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-clock-chart").wait_for()
         explore(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import AXE, LIB, PAGE, RUN, as_js
+from browser import visit
+from test_widgets import LIB, RUN, as_js
 from traitlets import TraitError
+from widget_page import AXE, stand_alone
 
 from attncourse import masks, scores
 from attncourse.widgets import SixScores, bundle
@@ -21,13 +22,8 @@ CHAPTER = "05_query_key_value"
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """The URL of a page that holds the widget and a model that stands in for the kernel."""
-    folder = tmp_path_factory.mktemp("six")
-    state = SixScores().get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "six.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    with serve(folder) as url:
-        yield url + "six.html"
+    with stand_alone(tmp_path_factory.mktemp("six"), SixScores()) as url:
+        yield url
 
 
 def shown(page, name="weight"):

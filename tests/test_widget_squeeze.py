@@ -1,18 +1,17 @@
 """The explorable of chapter 03: the three networks in the page write what PyTorch writes."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse import zoo
 from attncourse.tasks import numbers
 from attncourse.tasks.text import Vocabulary
-from attncourse.widgets import Squeeze, bundle
+from attncourse.widgets import Squeeze
 from attncourse.widgets.squeeze.widget import SIZES
 from attncourse.zoo.numbers import translate
 
@@ -61,14 +60,8 @@ def test_malformed_traits_are_refused():
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory, widget):
-    folder, state = tmp_path_factory.mktemp("squeeze"), widget.get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "squeeze.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes("squeeze-numbers"))
-    bundle.export_zoo(["squeeze-numbers"], folder / "_static/zoo")
-    with serve(folder) as url:
-        yield url + "squeeze.html"
+    with stand_alone(tmp_path_factory.mktemp("squeeze"), widget) as url:
+        yield url
 
 
 def ask(page, text, size):
@@ -168,11 +161,7 @@ def test_readable_by_all_on_screen_and_paper(browser, stand):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, networks, width, scheme):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-squeeze .attn-vector span").first.wait_for()
         explore(page)
         same_as_torch(page, networks, TEXTS[:3])
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints

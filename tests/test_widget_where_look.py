@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import readable, stand_alone
 
 from attncourse import zoo
 from attncourse.glimpse import glimpse
@@ -23,14 +23,8 @@ ROOT = "document.querySelector('.attn-where-look')"
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """The URL of the widget's page, and the weights as a kernel gives them."""
-    folder = tmp_path_factory.mktemp("look")
-    state = WhereLook().get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "look.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes("ram-mnist"))
-    with serve(folder) as url:
-        yield url + "look.html"
+    with stand_alone(tmp_path_factory.mktemp("look"), WhereLook()) as url:
+        yield url
 
 
 def settled(page, looks):

@@ -1,15 +1,14 @@
 """The explorable of chapter 09: the weights are those of the real encoder, head by head."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from torch.testing import assert_close
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse import masks, zoo
 from attncourse.tasks import translation
@@ -86,12 +85,8 @@ def test_malformed_traits_are_refused(traits):
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory, widget):
-    folder, state = tmp_path_factory.mktemp("who"), widget.get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "who.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    with serve(folder) as url:
-        yield url + "who.html"
+    with stand_alone(tmp_path_factory.mktemp("who"), widget) as url:
+        yield url
 
 
 def shown(page):
@@ -159,10 +154,6 @@ def test_readable_by_all_on_screen_and_paper(browser, stand):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, width, scheme):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-who-board").wait_for()
         explore(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints

@@ -1,14 +1,13 @@
 """The explorable of chapter 06: the scores are the model's, the window's arithmetic is the package's."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse import zoo
 from attncourse.widgets import LocalWindow
@@ -58,12 +57,8 @@ def test_malformed_traits_are_refused(traits):
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory, widget):
-    folder, state = tmp_path_factory.mktemp("window"), widget.get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "window.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    with serve(folder) as url:
-        yield url + "window.html"
+    with stand_alone(tmp_path_factory.mktemp("window"), widget) as url:
+        yield url
 
 
 def shown(page):
@@ -123,10 +118,6 @@ def test_readable_by_all_on_screen_and_paper(browser, stand):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, width, scheme):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-window-bars").wait_for()
         explore(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints

@@ -1,14 +1,13 @@
 """The explorable of chapter 08: the weights are the models', the regions the task's, the arithmetic PyTorch's."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from browser import serve, visit
-from test_widgets import PAGE, readable
+from browser import visit
 from traitlets import TraitError
+from widget_page import built, readable, stand_alone
 
 from attncourse import captioning, zoo
 from attncourse.tasks import scenes
@@ -80,12 +79,8 @@ def test_malformed_traits_are_refused(traits):
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory, widget):
-    folder, state = tmp_path_factory.mktemp("words"), widget.get_state()
-    state.pop("layout")
-    text = json.dumps(state).replace("</", "<\\/")
-    (folder / "words.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    with serve(folder) as url:
-        yield url + "words.html"
+    with stand_alone(tmp_path_factory.mktemp("words"), widget) as url:
+        yield url
 
 
 def same(page, **traits):
@@ -176,10 +171,6 @@ def test_readable_by_all_on_screen_and_paper(browser, stand):
 @pytest.mark.book
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
 def test_on_the_built_page(browser, site, html, width, scheme):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    with visit(browser, site + BOOK_PAGE, width=width, scheme=scheme) as (page, complaints):
+    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
         page.locator(".attn-scene").first.wait_for()
         explore(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints

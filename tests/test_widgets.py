@@ -4,7 +4,6 @@ import base64
 import datetime
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from browser import serve, visit
 from safetensors.torch import save
 from torch import nn
 from traitlets import TraitError
+from widget_page import AXE, weights, write
 
 from attncourse import masks, quizzes, zoo
 from attncourse.quizzes import Choice, Numeric, Right, Wrong
@@ -24,21 +24,8 @@ from attncourse.zoo.dates import translate
 
 FOLDERS = sorted(path.parent.name for path in bundle.HERE.glob("*/widget.mjs"))
 WIDGETS = {"score": ScoreExplorer, "dates": DateTranslator, "quiz": lambda: quiz("bahdanau")}
-AXE = Path(__file__).parent / "vendor/axe.min.js"
 
 # ---- bundling ----
-
-
-def readable(page, figure):
-    """At 380 px, in both looks, and on paper: the figure is there and the controls are not."""
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
-    page.add_script_tag(path=AXE)
-    for look in ("", "dark"):
-        page.evaluate("(look) => (document.documentElement.className = look)", look)
-        found = page.evaluate("axe.run('.attn-widget', {resultTypes: ['violations']})")["violations"]
-        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
-    page.emulate_media(media="print")
-    assert page.locator(figure).is_visible() and page.locator(".attn-control:visible").count() == 0
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -181,51 +168,14 @@ def test_a_faulty_quiz_says_what_is_wrong(questions, message):
 
 # ---- the page: a widget's own module, its state, and a model that stands in for the kernel ----
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>widget</title><link rel="icon" href="data:,">
-<style>
-html { --pst-color-text-base: #222832; --pst-color-background: #fff; color-scheme: light; }
-html.dark { --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; color-scheme: dark; }
-body { margin: 0; padding: 12px; background: var(--pst-color-background); }
-STYLE</style>
-<main><h1>Widget</h1></main>
-<script type="module">
-const options = new URLSearchParams(location.search);
-if (options.has("book")) document.documentElement.dataset.content_root = "./";
-if (options.has("dark")) document.documentElement.className = "dark";
-const forbid = { get() { throw new Error("forbidden"); } };
-if (options.has("forgetful")) Object.defineProperty(window, "localStorage", forbid);
-const state = STATE;
-const handlers = {};
-const tell = (name, ...what) => (handlers[name] || []).forEach((handler) => handler(...what));
-window.model = {
-  get: (name) => state[name],
-  set(name, value) { state[name] = value; tell(`change:${name}`); },
-  save_changes() {},
-  on: (name, handler) => (handlers[name] = [...(handlers[name] || []), handler]),
-  off: (name, handler) => (handlers[name] = (handlers[name] || []).filter((h) => h !== handler)),
-  async send({ zoo }) {
-    if (window.kernel === "silent") return;
-    if (window.kernel === "refuses") return tell("msg:custom", { zoo, error: "the weights are damaged" }, []);
-    const bytes = await (await fetch("weights.safetensors")).arrayBuffer();
-    tell("msg:custom", { zoo }, [new DataView(bytes)]);
-  },
-};
-window.module = await import(URL.createObjectURL(new Blob([state._esm], { type: "text/javascript" })));
-window.cleanup = window.module.default.render({ model, el: document.querySelector("main") });
-</script></html>"""
-
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory):
     """The URL of a folder with a page for each widget, and the weights as a kernel and as the book give them."""
     folder = tmp_path_factory.mktemp("widgets")
     for name, make in WIDGETS.items():
-        state = make().get_state()
-        state.pop("layout")
-        text = json.dumps(state).replace("</", "<\\/")
-        (folder / f"{name}.html").write_text(PAGE.replace("STYLE", state["_css"]).replace("STATE", text))
-    (folder / "weights.safetensors").write_bytes(bundle.zoo_bytes("bahdanau-dates"))
-    bundle.export_zoo(["bahdanau-dates"], folder / "_static/zoo")
+        write(folder, name, make())
+    weights(folder, "bahdanau-dates")
     with serve(folder) as url:
         yield url
 
