@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from ..core import Case, Exercise, Misconception, Output
 
 
-def glimpse(images, place, size):
+def my_glimpse(images, place, size):
     rows, columns = images.shape[1:]
     step = torch.arange(size, device=place.device, dtype=place.dtype) - (size - 1) / 2  # (size,) pixels from the middle
     x = place[:, 0, None] + 2 * step / columns  # (B, size): two units are `columns` pixels
@@ -125,7 +125,7 @@ neighbouring points of the window are one pixel apart.
 `F.grid_sample` (from `torch.nn.functional`) reads an image at any points; everything lies in the points.
 """,
     stub="""
-def glimpse(images, place, size):
+def my_glimpse(images, place, size):
     ...  # your code: (B, size, size)
 """,
     hints=(
@@ -136,7 +136,7 @@ def glimpse(images, place, size):
         "Build `x` (B, size) and `y` (B, size), then `grid = torch.stack([x[:, None].expand(-1, size, -1), "
         "y[..., None].expand(-1, -1, size)], -1)`: the last axis is $(x, y)$, columns first.",
     ),
-    solution=glimpse,
+    solution=my_glimpse,
     spellings=(_affine, _loop),
     axes={"images": "B rows columns", "place": "B two"},
     returns=(Output("seen", "B size size"),),
