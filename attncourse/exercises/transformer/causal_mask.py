@@ -142,6 +142,7 @@ def causal_weights(scores):
             (
                 lambda scores: scores.softmax(-1) * _tril(scores),
                 lambda scores: scores.softmax(-1).tril(),
+                lambda scores: scores.softmax(-1) * scores.new_ones(2 * scores.shape[-1:]).tril(),  # Tq = Tk only
             ),
         ),
         Misconception(
