@@ -6,14 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+EMPTY = 1e-2  # a slot shorter than this resembles nothing: else a trace of 1e-6 would decide its direction
+
 
 def content(key: Tensor, strength: Tensor, memory: Tensor) -> Tensor:
     """Look for the slot that resembles the key.           w_c(i) = softmax_i(β cos(k, M_i))        eq. 5, 6
 
     key (B, heads, W), strength β (B, heads), memory (B, N, W) -> weights (B, heads, N)
     """
-    cosine = F.normalize(key, dim=-1) @ F.normalize(memory, dim=-1).transpose(1, 2)  # (B, heads, N)
-    return (strength[..., None] * cosine).softmax(-1)
+    wanted = strength[..., None] * F.normalize(key, dim=-1)  # (B, heads, W)
+    norms = memory.norm(dim=-1).clamp_min(EMPTY)  # (B, N): dividing the scores is cheaper than dividing the memory
+    return (wanted @ memory.transpose(1, 2) / norms[:, None]).softmax(-1)
 
 
 def interpolate(found: Tensor, previous: Tensor, gate: Tensor) -> Tensor:
@@ -33,9 +36,8 @@ def shift(weights: Tensor, moves: Tensor) -> Tensor:
     if moves.shape[-1] % 2 == 0 or reach >= weights.shape[-1]:
         seen = f"{moves.shape[-1]} moves over {weights.shape[-1]} slots"
         raise ValueError(f"moves go equally far both ways and not once around: an odd number, fewer than slots; {seen}")
-    round_the_end = torch.cat([weights[..., -reach:], weights, weights[..., :reach]], -1) if reach else weights
-    windows = round_the_end.unfold(-1, moves.shape[-1], 1)  # (B, heads, N, S): slot i sees i - reach … i + reach
-    return (windows @ moves.flip(-1)[..., None])[..., 0]
+    steps = range(-reach, reach + 1)
+    return sum(part[..., None] * weights.roll(by, -1) for by, part in zip(steps, moves.unbind(-1), strict=True))
 
 
 def sharpen(weights: Tensor, power: Tensor) -> Tensor:
@@ -43,9 +45,8 @@ def sharpen(weights: Tensor, power: Tensor) -> Tensor:
 
     weights (B, heads, N), power γ (B, heads), at least 1 -> (B, heads, N)
     """
-    largest = weights.amax(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
-    raised = (weights / largest).clamp_min(1e-12) ** power[..., None]  # the largest is 1: no sum can vanish
-    return raised / raised.sum(-1, keepdim=True)
+    tiny = 1e-12  # a power of 0 has no gradient
+    return (power[..., None] * weights.clamp_min(tiny).log()).softmax(-1)  # w^γ / Σ w^γ, safe for any γ
 
 
 def write(memory: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
@@ -56,7 +57,7 @@ def write(memory: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor
     memory (B, N, W), weights (B, heads, N), erase in (0, 1) and add (B, heads, W) -> memory (B, N, W)    eq. 3, 4
     """
     kept = (1 - weights[..., None] * erase[:, :, None]).prod(1)  # (B, heads, N, W) -> (B, N, W)
-    return memory * kept + weights.transpose(1, 2) @ add
+    return torch.baddbmm(memory * kept, weights.transpose(1, 2), add)
 
 
 def read(memory: Tensor, weights: Tensor) -> Tensor:
@@ -102,6 +103,16 @@ class State(NamedTuple):
     controller: tuple[Tensor, ...]
 
 
+class Address(NamedTuple):
+    """What a controller tells its heads."""
+
+    key: Tensor  # (B, heads, W): what to look for
+    strength: Tensor  # (B, heads), β: how sure
+    gate: Tensor  # (B, heads), g: by content, or from where it was
+    moves: Tensor  # (B, heads, S): how much goes which way
+    power: Tensor  # (B, heads), γ: how sharp
+
+
 class NTM(nn.Module):
     """A controller that writes to and reads from N slots of W numbers.              Graves et al. 2014, sec. 3
 
@@ -110,8 +121,8 @@ class NTM(nn.Module):
 
     x (B, T, d_in) -> logits (B, T, d_out), final State; `step` does one step
 
-    Differs from the paper: it leaves the order of writing and reading open. The memory starts at 1e-6, and every
-    head on slot 0.
+    Differs from the paper: it leaves the order of writing and reading open. The memory starts at 1e-6, every head
+    on slot 0, and the cosine is damped where a slot is all but empty (EMPTY): without that, training breaks down.
     """
 
     def __init__(
@@ -132,28 +143,37 @@ class NTM(nn.Module):
         weights[..., 0] = 1
         return State(memory, weights, x.new_zeros(len(x), self.readers, self.width), self.controller.begin(x))
 
-    def addressed(self, h: Tensor, state: State) -> Tensor:
-        """Content → interpolate → shift → sharpen, all heads at once.    h (B, d_hidden) -> weights (B, heads, N)"""
+    def told(self, h: Tensor) -> Address:
+        """h (B, d_hidden) -> the numbers of every head, in their ranges"""
         numbers = self.address(h).unflatten(-1, (-1, sum(self.sizes)))  # (B, heads, …)
-        key, strength, gate, moves, power = numbers.split(self.sizes, -1)
-        found = content(key, F.softplus(strength[..., 0]), state.memory)
-        weights = interpolate(found, state.weights, gate[..., 0].sigmoid())
-        weights = shift(weights, moves.softmax(-1))
-        return sharpen(weights, 1 + F.softplus(power[..., 0]))
+        key, strength, gate, moves, power = (part.squeeze(-1) for part in numbers.split(self.sizes, -1))
+        return Address(key, F.softplus(strength), gate.sigmoid(), moves.softmax(-1), 1 + F.softplus(power))
+
+    def addressed(self, told: Address, state: State) -> Tensor:
+        """Content → interpolate → shift → sharpen, all heads at once.    -> weights (B, heads, N)"""
+        found = content(told.key, told.strength, state.memory)
+        weights = interpolate(found, state.weights, told.gate)
+        weights = shift(weights, told.moves)
+        return sharpen(weights, told.power)
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """x (B, d_in) -> what the output is made of (B, d_hidden + readers·W), the next State"""
+        h, controller = self.controller(torch.cat([x, state.reads.flatten(1)], -1), state.controller)
+        weights = self.addressed(self.told(h), state)  # (B, heads, N)
+        reading, writing = weights.split([self.readers, self.writers], 1)
+        erase, add = self.change(h).unflatten(-1, (self.writers, 2 * self.width)).chunk(2, -1)  # (B, writers, W) each
+        memory = write(state.memory, writing, erase.sigmoid(), add)
+        reads = read(memory, reading)  # (B, readers, W)
+        return torch.cat([h, reads.flatten(1)], -1), State(memory, weights, reads, controller)
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """x (B, d_in) -> logits (B, d_out), the next State"""
-        h, controller = self.controller(torch.cat([x, state.reads.flatten(1)], -1), state.controller)
-        weights = self.addressed(h, state)  # (B, heads, N)
-        erase, add = self.change(h).unflatten(-1, (self.writers, 2 * self.width)).chunk(2, -1)  # (B, writers, W) each
-        memory = write(state.memory, weights[:, self.readers :], erase.sigmoid(), add)
-        reads = read(memory, weights[:, : self.readers])
-        return self.out(torch.cat([h, reads.flatten(1)], -1)), State(memory, weights, reads, controller)
+        features, state = self.advance(x, state)
+        return self.out(features), state
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        state = self.begin(x) if state is None else state
-        logits = []
+        state, features = self.begin(x) if state is None else state, []
         for x_t in x.unbind(1):  # each step reads what the last one wrote
-            y, state = self.step(x_t, state)
-            logits.append(y)
-        return torch.stack(logits, 1), state
+            made, state = self.advance(x_t, state)
+            features.append(made)
+        return self.out(torch.stack(features, 1)), state  # one product for all steps

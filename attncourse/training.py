@@ -27,9 +27,10 @@ def best_device() -> torch.device:
 
 
 def to(batch, device: torch.device):
-    """Move a tensor, or a tuple or list of them, to the device; leave other things alone."""
+    """Move a tensor, or a (named) tuple or list of them, to the device; leave other things alone."""
     if isinstance(batch, (tuple, list)):
-        return type(batch)(to(x, device) for x in batch)
+        moved = [to(x, device) for x in batch]
+        return type(batch)(*moved) if hasattr(batch, "_fields") else type(batch)(moved)
     return batch.to(device) if isinstance(batch, Tensor) else batch
 
 

@@ -9,7 +9,9 @@ from attncourse import captioning, scores, sequential
 from attncourse.glimpse import RAM, Choice, SpatialTransformer, draw_read, hybrid
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
+from attncourse.memn2n import AttentiveReader, MemN2N
 from attncourse.ntm import NTM, FeedForward
+from attncourse.pointer import Attending, BothWays, PointerNetwork, Reader
 from attncourse.selfattention import HAN, LSTMN, Mean, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
@@ -90,6 +92,28 @@ def transformer():
     return Transformer(torch.nn.Embedding(20, 16), torch.nn.Embedding(9, 16), 2, 4, 32, dropout=0.0), inputs
 
 
+def pointing(encoder):
+    def make():
+        inputs = torch.rand(3, 6, 2), torch.randint(3, 7, (3,)), torch.randint(3, (3, 4))
+        return Probabilities(PointerNetwork(encoder(), 8, 8)), inputs
+
+    return make
+
+
+class Probabilities(torch.nn.Module):
+    """A pointer network's distribution: its logits are the lowest finite number on padding, and sum to -inf.
+
+    Squared, since probabilities sum to one whatever the weights are: their sum has no gradient.
+    """
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, *inputs):
+        return self.network(*inputs).float().softmax(-1) ** 2
+
+
 # Each makes a small model and its inputs, on whatever device is the default where it is called.
 MODELS = {"RNNsearch": rnnsearch, "Additive": additive, "General": general, "Location": location}
 MODELS |= {
@@ -107,6 +131,14 @@ MODELS["NTM, feed-forward controller"] = lambda: (
     NTM(3, 2, FeedForward, 6, slots=5, width=4, readers=2, writers=2),
     (torch.randn(2, 4, 3),),
 )
+MODELS["MemN2N"] = lambda: (
+    MemN2N(20, 6, hops=3, slots=4),
+    (torch.randint(1, 20, (2, 3, 5)), torch.randint(1, 4, (2,)), torch.randint(1, 20, (2, 4))),
+)
+MODELS["AttentiveReader"] = lambda: (
+    AttentiveReader(20, 6, 5),
+    (torch.randint(1, 20, (2, 7)), torch.randint(1, 20, (2, 4))),
+)
 MODELS["HAN, means"] = lambda: (HAN(20, 3, 6, 5, Mean), MODELS["HAN"]()[1])
 MODELS["EncoderDecoder"] = encoder_decoder
 MODELS["Luong global"] = luong(Global, NoFeeding)
@@ -118,6 +150,12 @@ MODELS["RAM"] = lambda: (Looking(), (torch.rand(3, 1, 9, 11), torch.randint(3, (
 MODELS["SpatialTransformer"] = lambda: (SpatialTransformer(9 * 11, 5), (torch.rand(2, 1, 9, 11),))
 MODELS["DRAW read"] = lambda: (DrawRead(), (torch.rand(2, 1, 9, 11),))
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
+for name, encoder in {
+    "Reader": lambda: Reader(2, 8),
+    "BothWays": lambda: BothWays(2, 8),
+    "Attending": lambda: Attending(2, 8, 2, 2, 16),
+}.items():
+    MODELS[f"PointerNetwork, LSTM, {name}"] = pointing(encoder)
 
 
 def first(output):

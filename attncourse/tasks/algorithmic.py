@@ -136,3 +136,12 @@ def bit_errors(logits: Tensor, batch: Batch) -> Tensor:
     """Wrong bits a sequence, where the answer counts.    logits (B, T, d_out) -> (B,)"""
     wrong = (logits > 0) != (batch.targets > 0.5)
     return wrong[:, batch.counts].sum((1, 2)).float()
+
+
+def cost(chance: Tensor, batch: Batch) -> Tensor:
+    """Bits that each sequence costs, -Σ log2 P(the right bit), where the answer counts.
+
+    chance (B, T, d_out): P(bit is 1) -> (B,)
+    """
+    right = torch.where(batch.targets > 0.5, chance, 1 - chance)[:, batch.counts]
+    return -right.clamp_min(1e-30).log2().sum((1, 2))

@@ -574,3 +574,29 @@ export function drawn(weights, u) {
   const index = weights.findIndex((w) => (edge += w) > u);
   return index < 0 ? weights.length - 1 : index;
 }
+
+// ------------------------------------------------------------------------------------------------ a memory's heads
+
+// As attncourse.ntm, one head at a time: memory is a list of vectors, a weighting has one number a slot
+export const NTM = {
+  content(key, strength, memory) {
+    const size = (x, least) => Math.max(Math.sqrt(dot(x, x)), least);
+    const scale = strength / size(key, 1e-12);
+    // 0.01 is ntm.EMPTY: a slot shorter than that resembles nothing
+    return softmax(memory.map((slot) => (scale * dot(key, slot)) / size(slot, 0.01)));
+  },
+  interpolate: (found, previous, gate) => found.map((w, i) => previous[i] + gate * (w - previous[i])),
+  shift(weights, moves) {
+    const [n, reach] = [weights.length, (moves.length - 1) / 2];
+    const out = new Float32Array(n);
+    weights.forEach((w, i) => moves.forEach((share, m) => (out[(i + m - reach + n) % n] += w * share)));
+    return out;
+  },
+  sharpen(weights, power) {
+    const kept = Array.from(weights, (w) => Math.max(w, 1e-12));
+    const largest = Math.max(...kept);
+    const raised = kept.map((w) => (w / largest) ** power);
+    const sum = raised.reduce((a, b) => a + b, 0);
+    return Float32Array.from(raised, (w) => w / sum);
+  },
+};

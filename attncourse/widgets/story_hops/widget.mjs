@@ -1,0 +1,186 @@
+import { argmax, dot, fixed, html, loadZoo, mix, radios, row, softmax, widget, words } from "../lib.mjs";
+
+const UNKNOWN = 3; // as attncourse.tasks.text: words count from 4
+
+// ---- MemN2N, as attncourse.memn2n ----
+
+// sum_j l_j ∘ table[word_j], with l_kj = (1 - j/J) - (k/d)(1 - 2j/J); j and k count from 1
+export function encode(table, ids) {
+  const [J, d] = [ids.length, table.shape[1]];
+  const sum = new Float32Array(d);
+  ids.forEach((id, at) => {
+    const share = (at + 1) / J;
+    row(table, id).forEach((x, k) => (sum[k] += x * (1 - share - ((k + 1) / d) * (1 - 2 * share))));
+  });
+  return sum;
+}
+
+// sentences and question as texts -> the weights of every hop, and the probability of every word
+export function read(tensors, vocabulary, sentences, question) {
+  const ids = new Map(vocabulary.map((word, i) => [word, i + UNKNOWN + 1]));
+  const numbers = (text) => text.split(" ").map((word) => ids.get(word) ?? UNKNOWN);
+  const hops = Object.keys(tensors).filter((name) => name.startsWith("words.")).length - 1;
+  const memory = Array.from({ length: hops + 1 }, (_, k) => sentences.map((text, i) => {
+    const time = row(tensors[`times.${k}.weight`], sentences.length - 1 - i);
+    return encode(tensors[`words.${k}.weight`], numbers(text)).map((x, n) => x + time[n]);
+  }));
+  let query = encode(tensors["words.0.weight"], numbers(question));
+  const weights = [];
+  for (let k = 0; k < hops; k++) {
+    weights.push(softmax(memory[k].map((key) => dot(query, key))));
+    const found = mix(weights[k], memory[k + 1]);
+    query = query.map((u, n) => u + found[n]);
+  }
+  const table = tensors[`words.${hops}.weight`];
+  const chances = softmax(Array.from({ length: table.shape[0] }, (_, id) => dot(query, row(table, id))));
+  return { weights: weights.map((w) => Array.from(w)), chance: (word) => chances[ids.get(word)] };
+}
+
+// ---- the page ----
+
+const told = (story, order) => (order.length ? order : story.sentences.map((_, i) => i));
+
+function shuffled(order) {
+  const mixed = [...order];
+  for (let i = mixed.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1));
+    [mixed[i], mixed[j]] = [mixed[j], mixed[i]];
+  }
+  return mixed;
+}
+
+// A row a sentence, a column a hop; the sentences that are left out stand below, so that they can come back
+function table(story, order, asked, weights, ontoggle) {
+  const hops = weights.length;
+  const facts = asked.facts;
+  const gone = story.sentences.map((_, i) => i).filter((i) => !order.includes(i));
+  const mark = (i) => (facts.includes(i)
+    ? html("abbr", { class: "attn-fact", title: "a supporting fact" }, `◆${facts.indexOf(i) + 1}`) : "");
+  const line = (i, cells, out) => html("tr", { class: out && "attn-out", "data-sentence": i },
+    html("th", { scope: "row" }, html("button", { type: "button", "aria-pressed": String(!out),
+      onclick: () => ontoggle(i) }, story.sentences[i]), mark(i)), ...cells);
+  // the number must be readable on its ground in both looks: no ground of middling strength
+  const ground = (w) => (w > 0.65 ? 0.85 + 0.43 * (w - 0.65) : 0.75 * w).toFixed(3);
+  const cell = (w) => html("td", { class: w > 0.65 && "attn-inverse" }, html("i", { style: `opacity:${ground(w)}` }),
+    html("span", {}, fixed(w, 2)));
+  const head = html("tr", {}, html("th", { scope: "col" }, "the story, as it is told"),
+    ...weights.map((_, k) => html("th", { scope: "col" }, `hop ${k + 1}`)));
+  return html("table", { class: "attn-hops" }, html("thead", {}, head), html("tbody", {},
+    ...order.map((i, at) => line(i, weights.map((w) => cell(w[at])))),
+    ...gone.map((i) => line(i, [html("td", { colspan: hops }, "left out")], true))));
+}
+
+function bars(places, answers, truth) {
+  return html("ul", { class: "attn-answers", "aria-label": "answers and their probabilities" },
+    ...places.map((place, i) => html("li", { class: place === truth && "attn-truth" },
+      html("span", {}, place), html("b", {}, html("i", { style: `width:${(100 * answers[i]).toFixed(1)}%` })),
+      html("output", {}, fixed(answers[i], 2)))));
+}
+
+function inWords(story, order, asked, weights, places, answers, whole) {
+  const looks = weights.map((w, k) => {
+    const at = argmax(w);
+    return `hop ${k + 1} at “${story.sentences[order[at]]}” (${fixed(w[at], 2)})`;
+  });
+  const best = argmax(answers);
+  const truth = !whole ? " The story is not as it happened, so nobody vouches for an answer."
+    : places[best] === asked.answer ? " That is right." : ` It should be ${asked.answer}.`;
+  return `“${asked.text}”: most of the look of ${looks.join(", of ")}. `
+    + `The answer is ${places[best]} (${fixed(answers[best], 2)}).${truth}`;
+}
+
+function render({ model, el }) {
+  const get = (name) => model.get(name);
+  const change = (changes) => {
+    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
+    model.save_changes();
+  };
+  const all = get("stories");
+  const story = radios("story", all.map((_, i) => [String(i), String(i + 1)]),
+    (i) => change({ order: [], story: Number(i) }));
+  const questions = html("div", { class: "attn-questions" });
+  const [stage, notes, state] = [html("div", {}), html("div", { role: "status" }), words()];
+  const mixing = html("button", { type: "button",
+    onclick: () => change({ order: shuffled(told(all[get("story")], get("order"))) }) }, "shuffle the sentences");
+  const back = html("button", { type: "button", onclick: () => change({ order: [] }) }, "as it happened");
+  const hint = html("p", { class: "attn-hint attn-control" },
+    "Click a sentence to leave it out, or to bring it back. ◆ marks the supporting facts, in the order in which one "
+    + "needs them; the network was never told them.");
+  const root = widget(el, "story-hops", "A story, hop by hop", hint, story, questions,
+    html("div", { class: "attn-buttons attn-control", role: "group", "aria-label": "order of the sentences" }, mixing, back),
+    notes, stage, state);
+  let [tensors, loading, shown, picker] = [null, null, -1, null];
+
+  function load() {
+    if (tensors || loading) return;
+    root.dataset.state = "loading";
+    loading = loadZoo(model, get("zoo"));
+    loading.then(
+      (found) => { tensors = found; root.dataset.state = "ready"; },
+      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
+    ).then(() => { loading = null; draw(); });
+  }
+
+  function compute(i, q, order, asked) {
+    const example = get("example");
+    const same = example.story === i && example.question === q && example.order.join() === get("order").join();
+    if (same) return example;
+    if (!tensors) return null;
+    const sentences = order.map((n) => all[i].sentences[n]);
+    const found = read(tensors, get("vocabulary").split(" "), sentences, asked.text);
+    return { weights: found.weights, answers: get("places").map(found.chance) };
+  }
+
+  function waiting() {
+    if (root.dataset.state !== "failed") {
+      load();
+      return notes.replaceChildren(html("p", {}, "Loading the network …"));
+    }
+    const retry = () => { root.dataset.state = ""; draw(); };
+    notes.replaceChildren(html("p", {}, `The network's weights are not to be had: ${root.dataset.why}. `,
+      html("button", { type: "button", onclick: retry }, "Try again")));
+    return state.say("Nothing is read without the weights.");
+  }
+
+  function toggle(i, order) {
+    const told = order.includes(i) ? order.filter((n) => n !== i) : [...order, i].sort((a, b) => a - b);
+    if (!told.length) return state.say("One sentence has to stay: there would be nothing to look at.");
+    const whole = told.length === all[get("story")].sentences.length && told.every((n, at) => n === at);
+    change({ order: whole ? [] : told });
+    return stage.querySelector(`[data-sentence="${i}"] button`)?.focus();
+  }
+
+  function draw() {
+    const [i, q] = [get("story"), get("question")];
+    const order = told(all[i], get("order"));
+    const asked = all[i].questions[q];
+    if (!asked || order.some((n) => n >= all[i].sentences.length)) return;
+    if (shown !== i) {
+      picker = radios("question", all[i].questions.map((x, n) => [String(n), `${x.text}?`]),
+        (n) => change({ question: Number(n) }));
+      questions.replaceChildren(picker);
+      shown = i;
+    }
+    story.choose(String(i));
+    picker.choose(String(q));
+    const found = compute(i, q, order, asked);
+    if (!found) return waiting();
+    notes.replaceChildren();
+    const whole = get("order").length === 0;
+    const truth = whole ? asked.answer : null;
+    stage.replaceChildren(html("p", { class: "attn-asked" }, `${asked.text}?`),
+      table(all[i], order, whole ? asked : { facts: [] }, found.weights, (n) => toggle(n, order)),
+      bars(get("places"), found.answers, truth));
+    Object.assign(root.dataset, { shown: `${i} ${q} ${order.join()}`, answers: found.answers.join(" "),
+      weights: found.weights.map((w) => w.join(" ")).join(";") });
+    state.say(inWords(all[i], order, asked, found.weights, get("places"), found.answers, whole));
+  }
+
+  const names = ["story", "question", "order"].map((name) => `change:${name}`);
+  names.forEach((name) => model.on(name, draw));
+  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
+  draw();
+  return () => names.forEach((name) => model.off(name, draw));
+}
+
+export default { render };
