@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test check notebooks lab clean
+.PHONY: help book serve test check verify notebooks lab clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -19,6 +19,9 @@ test: .venv/ready ## everything that CI runs; STEP=name for one step
 
 check: .venv/ready ## lint and the quick unit tests, for daily work
 	@$(PY) tests/run.py lint quick
+
+verify: .venv/ready ## after an edit: does the course still hold? CH=04 for one chapter
+	@$(PY) -m attncourse verify $(if $(CH),--chapter $(CH))
 
 notebooks: .venv/ready ## convert and execute the chapters that changed; CH=04 for one
 	@$(PY) book/build.py $(CH)

@@ -113,6 +113,38 @@ def check(args: argparse.Namespace) -> int:
     return check.main(args.notebook)
 
 
+def grade(args: argparse.Namespace) -> int:
+    """Grade a folder (or .zip) of submissions: tables, a feedback page for each student, a page about the class.
+
+    alice.ipynb, alice.py and all in alice/ belong to alice; --students says otherwise. Students' code runs apart,
+    without rights, network or solutions; the summary says what of this could be had here.
+    """
+    from .grading.grade import Order, main
+
+    paths = {name: getattr(args, name) and Path(getattr(args, name)) for name in ("submissions", "out", "students")}
+    rest = {name: getattr(args, name) for name in ("chapter", "seed", "workers", "full", "resume", "seconds")}
+    return main(Order(**paths, **rest, old=args.diff and Path(args.diff)))
+
+
+def verify(args: argparse.Namespace) -> int:
+    """After an edit: does the course, or one chapter of it, still hold? One table at the end. Needs a checkout."""
+    from .teaching import verify
+
+    return verify.main(args.chapter)
+
+
+def handout(args: argparse.Namespace) -> int:
+    """Copies of chapters for students, without solutions; a .zip, and a template for GitHub Classroom.
+
+    Uses the notebooks of the checkout that the package lies in; with an installed package, name them: --notebooks.
+    """
+    from .teaching.handout import Order, main
+
+    paths = {name: getattr(args, name) and Path(getattr(args, name)) for name in ("out", "notebooks")}
+    rest = {name: getattr(args, name) for name in ("chapters", "hints", "repository", "branch")}
+    return main(Order(**paths, **rest, outputs=not args.clear_outputs))
+
+
 def bench(args: argparse.Namespace) -> int:
     """Ratios measured in one run, interleaved, with their quartiles; the first line of each group is 1."""
     import torch
@@ -140,6 +172,16 @@ def seed(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above zero")
+    return value
 
 
 class _Parser(argparse.ArgumentParser):
@@ -174,6 +216,27 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--weights", metavar="DIR", help="where weights and card lie (default: those that ship)")
     sub = command(check)
     sub.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb or .py file with @exercise answers")
+    sub = command(grade)
+    sub.add_argument("submissions", metavar="SUBMISSIONS", help="a folder or .zip of .ipynb and .py files")
+    sub.add_argument("--out", metavar="DIR", required=True, help="folder for tables and pages")
+    sub.add_argument("--chapter", metavar="NN", help="only its exercises, as 04 (default: all of the course)")
+    sub.add_argument("--seed", type=seed, help="of the inputs (default: a new one, said in the summary)")
+    sub.add_argument("--workers", type=positive, help="processes at a time (default: one a core)")
+    sub.add_argument("--students", metavar="CSV", help="a table with the columns file and student")
+    sub.add_argument("--diff", metavar="OLD", help="list what differs from an earlier run's folder or grades.csv")
+    sub.add_argument("--seconds", type=seconds, help="of work for a statement or case (default: the exercise's own)")
+    sub.add_argument("--full", action="store_true", help="run whole notebooks, not only what the answers need")
+    sub.add_argument("--resume", action="store_true", help="go on with the run that DIR holds")
+    sub = command(verify)
+    sub.add_argument("--chapter", metavar="NN", help="only this one, as 04 (default: the whole course)")
+    sub = command(handout)
+    sub.add_argument("--chapters", metavar="NN-NN", required=True, help="as 04, 01-06 or 01,03-05")
+    sub.add_argument("--out", metavar="DIR", required=True, help="a folder that does not exist yet, or an empty one")
+    sub.add_argument("--notebooks", metavar="DIR", help="the course's notebooks (default: those of the checkout)")
+    sub.add_argument("--repository", metavar="URL", default="", help="where the copies will lie, for links to Colab")
+    sub.add_argument("--branch", default="main", help="of that repository (default main)")
+    sub.add_argument("--hints", action=argparse.BooleanOptionalAction, default=True, help="show the exercises' hints")
+    sub.add_argument("--clear-outputs", action="store_true", help="hand out notebooks that were not run")
     sub = command(bench)
     sub.add_argument("suite", nargs="?", default="core", metavar="SUITE", help="what to compare (default core)")
     sub.add_argument("--rounds", type=positive, default=15, help="how often each candidate runs (default 15)")
@@ -189,7 +252,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print(
-            "attncourse: stopped; a training run goes on from its checkpoint when called again",
+            "attncourse: stopped; called again, training goes on from its checkpoint, grading with --resume",
             file=sys.stderr,
         )
         return 130

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,13 +60,13 @@ def book() -> tuple[int, int]:
     return single(sys.executable, "book/pages.py", "--strict")
 
 
-def browser() -> tuple[int, int]:
+def browser(*which: str) -> tuple[int, int]:
     if run(sys.executable, "tests/browser.py"):
         return 0, 1
-    return pytest("tests", "-m", "book", "-n", "2", "--dist", "worksteal")
+    return pytest(*(which or ("tests", "-m", "book")), "-n", "2", "--dist", "worksteal")
 
 
-def nbval() -> tuple[int, int]:
+def nbval(which: str = "*") -> tuple[int, int]:
     """Every notebook once, as in Colab: an empty folder, the package from its wheel, a stand-in google.colab."""
     work = ROOT / "_build/colab"
     shutil.rmtree(work, ignore_errors=True)
@@ -75,7 +76,7 @@ def nbval() -> tuple[int, int]:
         *pip, "install", "--no-deps", "--target", work / "site", *work.glob("*.whl")
     ):
         return 0, 1
-    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    notebooks = sorted((ROOT / "notebooks").glob(f"{which}.ipynb"))
     for notebook in notebooks:
         shutil.copy(notebook, work / "empty")
     trace = work / "trace"
@@ -106,21 +107,25 @@ def main() -> int:
     if unknown := set(chosen) - set(steps):
         print(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(steps)}")
         return 2
-    rows, total = [], [0, 0]
-    for name in chosen:
+    return table({name: steps[name] for name in chosen}, "make test STEP={}")
+
+
+def table(steps: dict[str, Callable[[], tuple[int, int]]], again: str = "") -> int:
+    """Run the steps, print one table. -> 1 if anything failed. `again`: how to run one step alone."""
+    rows = []
+    for name, step in steps.items():
         print(f"\n== {name}", flush=True)
         started = time.monotonic()
-        passed, failed = steps[name]()
-        rows.append((name, passed, failed, time.monotonic() - started))
-        total = [total[0] + passed, total[1] + failed]
-    print("\nstep       passed  failed  seconds")
+        rows.append((name, *step(), time.monotonic() - started))
+    print("\nstep         passed  failed  seconds")
     for name, passed, failed, seconds in rows:
-        print(f"{name:10} {passed:6} {failed:7} {seconds:8.0f}")
+        print(f"{name:12} {passed:6} {failed:7} {seconds:8.0f}")
     for name, _, failed, _ in rows:
         if failed:
-            print(f"FAILED: {name}. Alone: make test STEP={name}")
-    print(f"\n{total[0]} passed, {total[1]} failed")
-    return int(total[1] > 0)
+            print(f"FAILED: {name}." + (f" Alone: {again.format(name)}" if again else ""))
+    bad = sum(row[2] for row in rows)
+    print(f"\n{sum(row[1] for row in rows)} passed, {bad} failed", flush=True)
+    return int(bad > 0)
 
 
 if __name__ == "__main__":

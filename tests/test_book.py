@@ -174,13 +174,16 @@ def test_outputs(name, html):
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_colab(name, html):
-    """The launch button opens this notebook, and any other link to Colab one that exists."""
+    """The launch buttons open this notebook, and any other link to Colab one that exists."""
     repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
     base = repository["url"].replace("https://github.com", "https://colab.research.google.com/github")
     base += f"/blob/{repository['branch']}/notebooks/"
     page = soup(html / "notebooks" / f"{name}.html")
     links = [a["href"] for a in page.select('a[href^="https://colab.research.google.com"]')]
-    assert [a["href"] for a in page.select(".dropdown-launch-buttons a")] == [f"{base}{name}.ipynb"]
+    project = repository["url"].removeprefix("https://github.com/")
+    binder = f"https://mybinder.org/v2/gh/{project}/{repository['branch']}?urlpath=lab/tree/notebooks/{name}.ipynb"
+    launched = [binder, f"{base}{name}.ipynb", f"https://codespaces.new/{project}?quickstart=1"]
+    assert [a["href"] for a in page.select(".dropdown-launch-buttons a")] == launched
     assert set(links) <= {f"{base}{other}.ipynb" for other in NOTEBOOKS}
 
 

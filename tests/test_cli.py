@@ -26,7 +26,7 @@ def attncourse(*arguments, cwd):
         ([], "required: COMMAND"),
         (["dance"], "invalid choice: 'dance'"),
         (["train"], "which model? attncourse train NAME"),
-        (["train", "nothing"], "no model 'nothing' in the zoo; there are: bag-documents, bahdanau-dates"),
+        (["train", "nothing"], "no model 'nothing' in the zoo; there are: bag-documents, bag-stories, bahdanau-dates"),
         (["train", "bahdanau-dates", "--steps", "0"], "'0' is not a whole number above zero"),
         (["train", "bahdanau-dates", "--seed", "-1"], "'-1' is not a whole number"),
         (["train", "bahdanau-dates", "--out", "a-file"], "--out a-file is a file"),
@@ -109,7 +109,7 @@ def test_bench_prints_ratios(tmp_path):
 
 
 def test_help_reads_well(tmp_path):
-    for command in ("doctor", "train", "evaluate", "check", "bench"):
+    for command in ("doctor", "train", "evaluate", "check", "grade", "bench"):
         done = attncourse(command, "--help", cwd=tmp_path)
         assert done.returncode == 0
         assert done.stdout.startswith("usage: attncourse " + command)

@@ -4,9 +4,7 @@ The file's code runs in a process of its own, so that whatever it does is an out
 against code that means harm: for work that others hand in there is grading.
 """
 
-import ast
 import json
-import linecache
 import os
 import subprocess
 import sys
@@ -14,16 +12,14 @@ import tempfile
 import textwrap
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import ModuleType
 
-from . import collecting
+from .attempt import ended_the_process, no_function, not_python
 from .catalogue import UnknownExercise, find
 from .core import Exercise, Outcome, Verdict
 from .examine import assess
-from .limit import TimeUp, time_limit
-from .notebook import Source, Step, read
+from .notebook import Source, needed, read
+from .session import STEP_SECONDS, Session
 
-STEP_SECONDS = 60  # for one statement of the file, before any answer is called
 ICON = {Outcome.CORRECT: "✓", Outcome.NOT_ATTEMPTED: "○", Outcome.RAISED: "⚠", Outcome.TIMED_OUT: "⚠"}
 TEX = {r"\infty": "∞", r"\top": "ᵀ", r"\cdot": "·", r"\approx": "≈", r"\sqrt": "√", r"\tanh": "tanh", r"\,": " "}
 
@@ -78,10 +74,8 @@ def _in_processes(path: Path, ids: list[str]) -> dict[str, Verdict]:
                 verdicts[event["id"]] = Verdict(**told)
         left = [id for id in ids if id not in verdicts]
         if left:
-            text = "It closed the process, or the process broke down or ran out of time: an answer only returns."
             blamed = [at] if at in left else left if at in without or not at else []
-            for id in blamed:
-                verdicts[id] = Verdict(Outcome.RAISED, "Your code ended the process it ran in", text, (how,))
+            verdicts |= {id: ended_the_process(how) for id in blamed}
             without.append(at)
     return verdicts
 
@@ -113,56 +107,32 @@ def work(path: str, report: str, *without: str) -> None:
         def tell(**event):
             print(json.dumps(event), file=file, flush=True)
 
-        with collecting() as answers:
-            failed = _run(source, without, tell)
+        session = Session(source)
+        for step in needed(source.steps, source.ids):
+            if step.place not in without:
+                tell(at=step.place)
+                session.do(step)
+        tell(at="")
         for id in source.ids:
-            if id in without:
-                continue
-            tell(at=id)
-            tell(id=id, verdict=asdict(_verdict(source, id, answers, failed)))
+            if id not in without:
+                tell(at=id)
+                tell(id=id, verdict=asdict(_verdict(source, id, session)))
 
 
-def _run(source: Source, without: tuple[str, ...], tell) -> dict[str, str]:
-    """Execute the steps in one namespace; -> what failed, by the name of its place."""
-    space = ModuleType("answers")
-    sys.modules["answers"] = space
-    failed = {}
-    for name, text in source.cells.items():
-        linecache.cache[f"<{name}>"] = (len(text), None, text.splitlines(True), f"<{name}>")
-    for step in source.steps:
-        place = _place(step)
-        if place in without:
-            continue
-        tell(at=place)
-        try:
-            with time_limit(STEP_SECONDS):
-                exec(compile(ast.Module([step.node], []), f"<{step.cell}>", "exec"), space.__dict__)
-        except (Exception, SystemExit, KeyboardInterrupt, TimeUp) as error:
-            failed[place] = f"{place}: {type(error).__name__}: {error}"
-            failed |= {id: failed[place] for id in step.ids}
-    tell(at="")
-    return failed
-
-
-def _place(step: Step) -> str:
-    return f"{step.cell}, line {step.node.lineno}"
-
-
-def _verdict(source: Source, id: str, answers: dict, failed: dict[str, str]) -> Verdict:
+def _verdict(source: Source, id: str, session: Session) -> Verdict:
     try:
         exercise: Exercise = find(id)
     except UnknownExercise as error:
         return Verdict(Outcome.RAISED, "There is no such exercise", f"{str(error)[0].upper()}{str(error)[1:]}.")
     if id in source.broken:
         error = source.broken[id]
-        seen = (f"line {error.lineno}:  {(error.text or '').strip()}", f"SyntaxError: {error.msg}")
-        return Verdict(Outcome.RAISED, "The cell is not Python", "Python cannot read the cell of this answer.", seen)
-    if id in failed or id not in answers:
-        text = "The cell of this answer could not be run, so there is no function to check."
-        return Verdict(Outcome.RAISED, "The cell fails", text, (failed.get(id, "it was left out"),))
-    verdict = assess(exercise, answers[id])
-    if verdict.outcome is Outcome.RAISED and failed:
-        verdict = replace(verdict, seen=(*verdict.seen, f"before that, this failed: {next(iter(failed.values()))}"))
+        return not_python(error.lineno, error.text or "", error.msg)
+    if id in session.failed or id not in session.answers:
+        return no_function(session.failed.get(id, "it was left out"))
+    verdict = assess(exercise, session.answers[id])
+    if verdict.outcome is Outcome.RAISED and session.failed:
+        first = next(iter(session.failed.values()))
+        verdict = replace(verdict, seen=(*verdict.seen, f"before that, this failed: {first}"))
     return verdict
 
 

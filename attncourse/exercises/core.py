@@ -1,7 +1,8 @@
 """What an exercise is made of: plain data and functions, no comparing, no showing.
 
-An exercise is examined in two steps that share nothing but plain data: `run.run` executes an answer on a
-case (perhaps in another process), `judge.judge` compares the result with the solution's (always at home).
+An exercise is examined in two steps that share nothing but plain data: `attempt.look` and `run.run` deal with the
+answer (perhaps in another process: `grading`), `examine.conclude` compares what came of it with the solution's
+(always at home).
 """
 
 import inspect
@@ -27,6 +28,7 @@ class Outcome(str, Enum):
     MISCONCEPTION = "misconception"
     VALUE = "wrong value"
     GRADIENT = "wrong gradient"
+    UNREADABLE = "not readable"  # grading only: what was handed in is no notebook
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,16 @@ class Foreign:
 
 
 @dataclass(frozen=True)
+class Look:
+    """An answer before it is called: plain data, as `Result` is."""
+
+    stub: bool = False  # it is the stub still, or empty
+    parameters: tuple[str, ...] = ()
+    refusal: str = ""  # Python's words, where it cannot be called with the parameters of the task
+    outside: tuple[str, ...] = ()  # tensors of the notebook that it uses by name
+
+
+@dataclass(frozen=True)
 class Result:
     """What came of running an answer on a case: plain data that may have crossed from another process."""
 
@@ -125,11 +137,15 @@ class Exercise:
     cases: Callable[[int], list[Case]]  # seed -> cases, the simplest first
     axes: dict[str, str]  # of each input that is a tensor
     returns: tuple[Output, ...]
-    seconds: float = 10.0  # for one case, by the clock on the wall
+    seconds: float = 10.0  # of work, for one case
 
     @property
     def chapter(self) -> str:
         return self.id.partition(".")[0]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.solution).parameters)
 
     @property
     def cell(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -26,10 +26,10 @@ TIPS = {  # found in "Type: message" -> what to think about
 }
 
 
-@lru_cache(maxsize=4096)
+@cache  # grading judges everyone on the same cases
 def reference(function: Callable, case: Case) -> Result:
     """What one of our own functions, the solution or a wrong version, gives."""
-    return run(function, case)
+    return run(function, case, seconds=120.0)
 
 
 def judge(exercise: Exercise, case: Case, result: Result) -> Verdict:

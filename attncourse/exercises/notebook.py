@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import symtable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,10 +26,14 @@ class Step:
     defines: set[str]
     uses: set[str]
 
+    @property
+    def place(self) -> str:
+        return f"{self.cell}, line {self.node.lineno}"
+
 
 @dataclass
 class Source:
-    """A file that was read. `steps`: what runs, in order; `broken`: answers in cells that are not Python."""
+    """A file that was read. `steps`: all of it, in order; `broken`: answers in cells that are not Python."""
 
     cells: dict[str, str]
     steps: list[Step] = field(default_factory=list)
@@ -39,25 +45,29 @@ def read(path: str | Path) -> Source:
     path = Path(path)
     if not path.is_file():
         raise BadInput(f"{path} is not a file; give a notebook (.ipynb) or a script (.py)")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not text in UTF-8; give a notebook (.ipynb) or a script (.py)") from None
-    cells = {path.name: text} if path.suffix == ".py" else _cells(path, text)
-    source = _parse(cells)
+    source = parse(str(path), path.read_bytes())
     if not source.ids:
         raise BadInput(f'{path} answers no exercise; an answer is a function below @exercise("chapter.name")')
     return source
 
 
-def _cells(path: Path, text: str) -> dict[str, str]:
+def parse(path: str, data: bytes) -> Source:
+    """The statements of a file; BadInput where it is neither notebook nor script."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not text in UTF-8; give a notebook (.ipynb) or a script (.py)") from None
+    return _parse({Path(path).name: text} if path.endswith(".py") else _cells(path, text))
+
+
+def _cells(path: str, text: str) -> dict[str, str]:
     """The code cells, numbered as a reader counts them."""
     try:
         content = json.loads(text)
         if "worksheets" in content:
             raise BadInput(f"{path} has the format of 2014 (nbformat 3); open it in Jupyter and save it")
         code = ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{path} is not a notebook: it should be JSON with a list of cells") from None
@@ -69,8 +79,8 @@ def _parse(cells: dict[str, str]) -> Source:
     for name, text in cells.items():
         try:
             steps, broken = [_step(name, node) for node in _tree(text).body], {}
-        except (SyntaxError, ValueError) as error:  # ValueError: a null byte
-            error = error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, a thousand brackets
+            error = error if isinstance(error, SyntaxError) else SyntaxError(str(error) or "it is nested too deeply")
             steps, broken = [], dict.fromkeys(MARK.findall(text), error)
         found = [id for step in steps for id in step.ids]
         for step in source.steps:  # the last definition of an id counts: of an earlier one only the name may be needed
@@ -78,7 +88,6 @@ def _parse(cells: dict[str, str]) -> Source:
         source.broken = {id: e for id, e in source.broken.items() if id not in found} | broken
         source.ids = list(dict.fromkeys([*source.ids, *found, *broken]))
         source.steps += steps
-    source.steps = _needed(source.steps)
     return source
 
 
@@ -106,16 +115,22 @@ def without_magics(text: str) -> str:
 
 def _step(cell: str, node: ast.stmt) -> Step:
     names = [x for x in ast.walk(node) if isinstance(x, ast.Name)]
-    uses = {x.id for x in names if isinstance(x.ctx, ast.Load)}
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         defines = {node.name}
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        defines = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     else:
         defines = {x.id for x in names if isinstance(x.ctx, ast.Store)}
-        inner = [x for x in ast.walk(node) if isinstance(x, (ast.FunctionDef, ast.ClassDef))]
+        inner = [x for x in ast.walk(node) if isinstance(x, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
         defines |= {x.name for x in inner} | {_base(x) for x in ast.walk(node) if _is_write(x)}
-    return Step(cell, node, _ids(node), defines, uses)
+        imports = [x for x in ast.walk(node) if isinstance(x, (ast.Import, ast.ImportFrom))]
+        defines |= {(alias.asname or alias.name).partition(".")[0] for x in imports for alias in x.names}
+    return Step(cell, node, _ids(node), defines, _uses(symtable.symtable(ast.unparse(node), cell, "exec")))
+
+
+def _uses(table: symtable.SymbolTable) -> set[str]:
+    """The names of the notebook that it reads: a function's own parameters and variables are none of them."""
+    top = table.get_type() == "module"
+    names = {s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global())}
+    return names.union(*map(_uses, table.get_children()))
 
 
 def _is_write(node: ast.AST) -> bool:
@@ -137,11 +152,12 @@ def _ids(node: ast.stmt) -> list[str]:
     return [x.args[0].value for x in named if isinstance(getattr(x.args[0], "value", None), str)]
 
 
-def _needed(steps: list[Step]) -> list[Step]:
-    """The answers, and what they name, and what that names: a slow or failing cell beside them does no harm."""
+def needed(steps: list[Step], ids: Collection[str]) -> list[Step]:
+    """The answers to `ids`, what they name, and what that names: a slow or failing cell beside them does no harm."""
     names, kept = {"*"}, set()
     while True:
-        more = {i for i, step in enumerate(steps) if i not in kept and (step.ids or step.defines & names)}
+        wanted = [not step.defines.isdisjoint(names) or not set(ids).isdisjoint(step.ids) for step in steps]
+        more = {i for i, it in enumerate(wanted) if it and i not in kept}
         if not more:
             return [steps[i] for i in sorted(kept)]
         kept |= more

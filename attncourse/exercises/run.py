@@ -18,10 +18,11 @@ from .core import Case, Fixture, Foreign, Problem, Result
 from .limit import TimeUp, time_limit
 
 PRINTED = 2_000  # characters kept of what an answer prints in one case
+MANY = 1_000  # values kept of a list that an answer returns
 
 
 @cache
-def _wake_autograd() -> None:
+def wake_autograd() -> None:
     """torch loads hundreds of modules for its first gradient: not on the learner's clock."""
     x = torch.ones(1, requires_grad=True)
     torch.autograd.grad([x * 2], [x], [x.detach()])
@@ -34,7 +35,7 @@ def run(answer: Callable, case: Case, seconds: float = 10.0) -> Result:
     # Copies of the leaves: writing into one is told as what it is, not as autograd's complaint about leaves.
     inputs |= {name: leaf.clone() for name, leaf in leaves.items()}
     printed, gradients = _Bounded(), {}
-    _wake_autograd()
+    wake_autograd()
     try:
         # fork_rng: an answer that draws random numbers draws the same each time, and leaves the notebook's alone.
         with redirect_stdout(printed), redirect_stderr(printed), torch.random.fork_rng(devices=[]):
@@ -75,12 +76,16 @@ def tensors(inputs: dict[str, Any]) -> dict[str, Tensor]:
 
 
 def plain(value: Any) -> Any:
-    """Tensors, numbers, texts and tuples of them; anything else only as the name of its type."""
+    """Tensors, numbers, texts, or a tuple of them; anything else only as the name of its type."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_item(x) for x in value[:MANY])
+    return _item(value)
+
+
+def _item(value: Any) -> Any:
     if isinstance(value, Tensor):
         value = value if value.layout is torch.strided else value.to_dense()
         return value.detach().cpu().as_subclass(Tensor).clone()
-    if isinstance(value, (tuple, list)):
-        return tuple(plain(x) for x in value)
     if value is None or isinstance(value, (float, str)) or (isinstance(value, int) and abs(value) < 2**63):
         return value
     return Foreign(f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins."))

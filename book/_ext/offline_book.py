@@ -19,6 +19,17 @@ def anchor_references(app, env):
         slugs[citation.citation_id] = (0, citation.citation_id, citation.key)
 
 
+def offer_codespaces(app, page, template, context, doctree):
+    """Beside the theme's own launch buttons, one for what .devcontainer/ describes; a link, nothing is loaded."""
+    for group in context.get("header_buttons", []):
+        if group.get("label") == "launch-buttons":
+            address = app.config.html_theme_options["repository_url"].removeprefix("https://github.com/")
+            button = {"type": "link", "text": "Codespaces", "tooltip": "Launch on GitHub Codespaces"}
+            group["buttons"].append(
+                button | {"icon": "fab fa-github", "url": f"https://codespaces.new/{address}?quickstart=1"}
+            )
+
+
 def export_package_files(app, exception):
     """Put beside the pages what the package keeps: the exercise card's style, and the weights that widgets load."""
     if exception is None:
@@ -33,5 +44,6 @@ def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
     app.add_css_file("card.css")
+    app.connect("html-page-context", offer_codespaces, priority=600)  # after the theme has made its group
     app.connect("build-finished", export_package_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

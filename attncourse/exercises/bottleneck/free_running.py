@@ -4,8 +4,9 @@ import torch
 
 from ...tasks.text import BEGIN, END
 from ..core import Case, Exercise, Fixture, Misconception, Output
+from ..fixtures.bottleneck import TARGET
 from ..run import build
-from .nets import TARGET, own_outputs, sources
+from .texts import own_outputs, sources
 
 
 def free_running(model, source, lengths, target, target_lengths):
@@ -98,7 +99,7 @@ def _targets(model, source, lengths, draw, steps):
 
 def _case(kind, seed, lengths=(6, 4, 5, 3, 2, 6, 1, 5), dtype="float32", d_hidden=9, steps=7):
     draw = torch.Generator().manual_seed(seed)
-    model = Fixture("attncourse.exercises.bottleneck.nets.Speller", (d_hidden,), seed, dtype)
+    model = Fixture("attncourse.exercises.fixtures.bottleneck.Speller", (d_hidden,), seed, dtype)
     source, sizes = sources(draw, lengths, max(lengths)), torch.tensor(lengths)
     target, target_lengths = _targets(build(model), source, sizes, draw, steps)
     inputs = {"model": model, "source": source, "lengths": sizes}

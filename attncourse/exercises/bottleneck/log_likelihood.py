@@ -5,7 +5,8 @@ import torch.nn.functional as F
 
 from ...tasks.text import BEGIN, END
 from ..core import Case, Exercise, Fixture, Misconception, Output
-from .nets import TARGET, sources
+from ..fixtures.bottleneck import TARGET
+from .texts import sources
 
 
 def sequence_loss(model, source, lengths, target, target_lengths):
@@ -103,7 +104,7 @@ def _case(kind, seed, lengths=(6, 3, 5), target_lengths=(5, 2, 4), dtype="float3
     ends = torch.tensor(target_lengths)
     target = target.scatter(1, ends[:, None] - 1, END)
     target = target.masked_fill(torch.arange(target.shape[1]) >= ends[:, None], 0)
-    model = Fixture("attncourse.exercises.bottleneck.nets.Speller", (d_hidden,), seed, dtype)
+    model = Fixture("attncourse.exercises.fixtures.bottleneck.Speller", (d_hidden,), seed, dtype)
     sizes = {"lengths": torch.tensor(lengths), "target": target, "target_lengths": ends}
     return Case(kind, {"model": model, "source": source, **sizes})
 

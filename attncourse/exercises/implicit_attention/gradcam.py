@@ -3,6 +3,7 @@
 import torch
 
 from ..core import Case, Exercise, Fixture, Misconception, Output
+from ..fixtures import implicit_attention as nets
 
 
 def gradcam(net, x, target):
@@ -40,7 +41,7 @@ def _case(kind, seed, B=3, K=5, H=6, W=4, classes=4, dtype="float32", gradients=
     target = torch.randint(classes, (B,), generator=draw)
     return Case(
         kind,
-        {"net": Fixture(f"{__package__}.nets.Net", (2, K, classes), seed, dtype), "x": x, "target": target},
+        {"net": Fixture(f"{nets.__name__}.Net", (2, K, classes), seed, dtype), "x": x, "target": target},
         gradients,
     )
 

@@ -3,6 +3,7 @@
 import torch
 
 from ..core import Case, Exercise, Fixture, Misconception, Output
+from ..fixtures import implicit_attention as nets
 
 
 def jacobian(net, x):
@@ -35,7 +36,7 @@ def _filled_in(net, x):
 
 def _case(kind, seed, n_in, n_out, dtype="float32", gradients=()):
     x = torch.randn(n_in, generator=torch.Generator().manual_seed(seed), dtype=getattr(torch, dtype))
-    return Case(kind, {"net": Fixture(f"{__package__}.nets.Counted", (n_in, n_out), seed, dtype), "x": x}, gradients)
+    return Case(kind, {"net": Fixture(f"{nets.__name__}.Counted", (n_in, n_out), seed, dtype), "x": x}, gradients)
 
 
 def _cases(seed):

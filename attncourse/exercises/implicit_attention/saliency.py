@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import Case, Exercise, Fixture, Misconception, Output
+from ..fixtures import implicit_attention as nets
 
 
 def saliency(model, x, target):
@@ -38,7 +39,7 @@ def _case(kind, seed, B=3, C=3, H=6, W=5, classes=4, dtype="float32", size=1.0):
     target = torch.randint(classes, (B,), generator=draw)
     return Case(
         kind,
-        {"model": Fixture(f"{__package__}.nets.Net", (C, 5, classes), seed, dtype), "x": x, "target": target},
+        {"model": Fixture(f"{nets.__name__}.Net", (C, 5, classes), seed, dtype), "x": x, "target": target},
     )
 
 

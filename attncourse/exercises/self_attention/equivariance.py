@@ -3,6 +3,7 @@
 import torch
 
 from ..core import Case, Exercise, Fixture, Misconception, Output
+from ..fixtures import self_attention as nets
 
 
 def is_equivariant(layer, x, order):
@@ -31,7 +32,7 @@ def _case(kind, seed, layer, order=None, B=2, T=6, D=4, dtype="float32", gradien
     draw = torch.Generator().manual_seed(seed)
     order = torch.roll(torch.arange(T), 2) if order is None else torch.tensor(order)  # not its own inverse
     x = torch.randn(B, T, D, generator=draw, dtype=getattr(torch, dtype))
-    made = Fixture(f"attncourse.exercises.self_attention.nets.{layer}", (D,), seed, dtype)
+    made = Fixture(f"{nets.__name__}.{layer}", (D,), seed, dtype)
     return Case(kind, {"layer": made, "x": x, "order": order}, gradients)
 
 
