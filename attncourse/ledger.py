@@ -1,5 +1,6 @@
 """claim(): what a chapter says, measured in the notebook beside the paper's figure. A claim that fails, raises."""
 
+import hashlib
 import html
 import math
 from collections.abc import Sequence
@@ -56,16 +57,22 @@ class Claim:
     paper: str
     holds: bool | None  # None: reported, nothing was promised
 
+    @property
+    def id(self) -> str:
+        """Where the ledger page finds it: the same as long as its words are."""
+        return "claim-" + hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
     def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
         """The claim's fields go into the output's metadata, where `book/build.py` finds them."""
-        return {"text/html": self.to_html(), "text/plain": repr(self)}, {"claim": asdict(self)}
+        return {"text/html": self.to_html(), "text/plain": repr(self)}, {"claim": asdict(self) | {"id": self.id}}
 
     def to_html(self) -> str:
         mark, word = {True: ("✓", "holds"), False: ("✗", "fails"), None: ("·", "reported")}[self.holds]
         cells = [("measured", self.measured), ("expected", self.expected), ("paper", self.paper)]
         rows = "".join(f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in cells if value)
         return (
-            f'<div class="attn-claim attn-claim-{word}"><p><span class="attn-mark" aria-hidden="true">{mark}</span> '
+            f'<div class="attn-claim attn-claim-{word}" id="{self.id}">'
+            f'<p><span class="attn-mark" aria-hidden="true">{mark}</span> '
             f"{html.escape(self.text)} <small>({word})</small></p><dl>{rows}</dl></div>"
         )
 

@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
@@ -25,14 +26,24 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from PIL import Image
 
+sys.path.insert(0, str(Path(__file__).parent))
+from ledger_page import page as ledger_page
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS, NOTEBOOKS, PACKAGE = ROOT / "book/chapters", ROOT / "notebooks", ROOT / "attncourse"
+TIMINGS = ROOT / "book/timings.json"
 WIDGET_VIEW, WIDGET_STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 BOOTSTRAP = """\
 import importlib.util
 if not importlib.util.find_spec("attncourse"):  # in Colab
     %pip install -q "attncourse @ git+{url}"
 import attncourse
+"""
+# Asked of the kernel after the last cell: seconds of work, and the most memory that it held at once (kilobytes).
+USED = """\
+import resource
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(x.ru_utime + x.ru_stime for x in used), max(x.ru_maxrss for x in used))
 """
 
 
@@ -50,9 +61,10 @@ def colab_url(stem: str) -> str:
 
 
 def convert(chapter: Path) -> nbformat.NotebookNode:
-    """Text -> cells: adds the Colab link under the title, the bootstrap to the set-up cell, and ids by content."""
+    """Text -> cells: adds under the title the Colab link and what a run takes, the bootstrap to the set-up cell, and
+    ids by content."""
     source = jupytext.reads(chapter.read_text(encoding="utf-8"), fmt="md:myst")
-    link = f"[Open this page in Colab]({colab_url(chapter.stem)})"
+    link = f"[Open this page in Colab]({colab_url(chapter.stem)}){takes(chapter.stem)}"
     title, _, rest = source.cells[0].source.partition("\n")
     source.cells[0].source = f"{title}\n\n{link}\n{rest}"
     notebook = nbformat.v4.new_notebook(metadata=_metadata())
@@ -65,6 +77,16 @@ def convert(chapter: Path) -> nbformat.NotebookNode:
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         notebook.cells.append(make(cell.source, id=f"{digest}-{seen[digest]}", metadata=cell.metadata))
     return notebook
+
+
+def timings() -> dict[str, dict[str, float]]:
+    """What each chapter's last execution took, by its name."""
+    return json.loads(TIMINGS.read_text(encoding="utf-8")) if TIMINGS.exists() else {}
+
+
+def takes(stem: str) -> str:
+    took = timings().get(stem)
+    return f" runs in {took['seconds']:.0f} s on one CPU thread, {took['gigabytes']:.1f} GB" if took else ""
 
 
 def _metadata() -> dict:
@@ -133,20 +155,26 @@ def digest(chapter: Path) -> str:
 # --- executing ---------------------------------------------------------------------------------------------
 
 
-def execute(notebook: nbformat.NotebookNode, stem: str) -> None:
-    """Run all cells in an empty folder, as a reader in Colab would, on one thread."""
+def execute(notebook: nbformat.NotebookNode, stem: str) -> dict[str, float]:
+    """Run all cells in an empty folder, as a reader in Colab would, on one thread.    -> what that took
+
+    Seconds are the kernel's work, not the clock's: a busy machine takes longer by the clock, and no more work.
+    """
     environment = {
         "ATTNCOURSE_STATIC": colab_url(stem),  # exercise cards as plain HTML: a page has no kernel
         "OMP_NUM_THREADS": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
+    notebook.cells.append(nbformat.v4.new_code_cell(USED))
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook, timeout=120, kernel_name="python3", store_widget_state=True, record_timing=False,
             resources={"metadata": {"path": folder}}, extra_arguments=["--IPKernelApp.log_level=ERROR"],
         )  # fmt: skip
         client.execute(env=os.environ | environment)
+    seconds, kilobytes = map(float, notebook.cells.pop().outputs[0].text.split())
+    return {"seconds": round(seconds), "gigabytes": round(kilobytes / (1e6 if sys.platform != "darwin" else 1e9), 1)}
 
 
 def tidy(notebook: nbformat.NotebookNode, stem: str) -> None:
@@ -215,54 +243,28 @@ def _reachable(state: dict, shown: list[str]) -> list[str]:
     return kept
 
 
-def build(chapter: Path, wanted: str) -> float:
-    """Convert, execute, tidy, write. Returns seconds."""
-    started, target = time.perf_counter(), NOTEBOOKS / f"{chapter.stem}.ipynb"
+def build(chapter: Path, wanted: str) -> dict[str, float]:
+    """Convert, execute, tidy, write.    -> what the execution took"""
     notebook = convert(chapter)
-    execute(notebook, chapter.stem)
+    took = execute(notebook, chapter.stem)
     tidy(notebook, chapter.stem)
     notebook.metadata["attncourse"] = {"inputs": wanted}
     nbformat.validate(notebook)
-    target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-    return time.perf_counter() - started
+    write(notebook, chapter.stem)
+    return took
 
 
-# --- the ledger page ---------------------------------------------------------------------------------------
+def write(notebook: nbformat.NotebookNode, stem: str) -> None:
+    (NOTEBOOKS / f"{stem}.ipynb").write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
-def claims_of(notebook) -> list[dict]:
-    """What attncourse.ledger.claim() left in the metadata of its outputs."""
-    return [out.metadata.claim for out in _outputs(notebook) if "claim" in out.get("metadata", {})]
-
-
-def ledger() -> str:
-    """Every claim of every executed chapter as one Markdown page."""
-    lines = [
-        "# The ledger",
-        "",
-        "Every claim of every chapter, as its notebook measured it when it was last executed, beside what was expected "
-        "and what the paper reports. A claim that does not hold stops its notebook, and with it the build. Intervals "
-        "are 95%. This page is written by `make notebooks` from the notebooks' outputs; do not edit it.",
-    ]
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        claims = claims_of(notebook)
-        if claims:
-            title = notebook.cells[0].source.splitlines()[0].lstrip("# ")
-            lines += [
-                "",
-                f"## [{title}](../notebooks/{path.name})",
-                "",
-                "| claim | measured | expected | the paper |",
-                "|---|---|---|---|",
-            ]
-            lines += [
-                "| "
-                + " | ".join(c[k].replace("|", "\\|") or "–" for k in ("text", "measured", "expected", "paper"))
-                + " |"
-                for c in claims
-            ]
-    return "\n".join(lines) + "\n"
+def note(took: dict[str, dict[str, float]]) -> None:
+    """Keep what the executions took, and say it in the notebooks' first cells, which executing does not read."""
+    TIMINGS.write_text(json.dumps(dict(sorted((timings() | took).items())), indent=1) + "\n", encoding="utf-8")
+    for stem in took:
+        notebook, first = (nbformat.read(NOTEBOOKS / f"{stem}.ipynb", as_version=4), convert(CHAPTERS / f"{stem}.md"))
+        notebook.cells[0] = first.cells[0]
+        write(notebook, stem)
 
 
 # --- commands ----------------------------------------------------------------------------------------------
@@ -285,7 +287,7 @@ def check() -> list[str]:
     orphans = {p.stem for p in NOTEBOOKS.glob("*.ipynb")} - {c.stem for c in chapters()}
     problems += [f"{name}: a notebook without a text in book/chapters" for name in sorted(orphans)]
     page = ROOT / "book/ledger.md"
-    if not page.exists() or page.read_text(encoding="utf-8") != ledger():
+    if not page.exists() or page.read_text(encoding="utf-8") != ledger_page(NOTEBOOKS):
         problems.append("book/ledger.md is not what the notebooks claim")
     return problems
 
@@ -310,22 +312,37 @@ def main() -> int:
         problems = check()
         print("\n".join([*problems, "make notebooks brings them up to date"]) if problems else "notebooks are fresh")
         return bool(problems)
-    for chapter in chapters(tuple(args.chapters)):
-        wanted, path = digest(chapter), NOTEBOOKS / f"{chapter.stem}.ipynb"
-        known = (
-            nbformat.read(path, as_version=4).metadata.get("attncourse", {}).get("inputs") if path.exists() else None
-        )
-        if known == wanted and not args.chapters:
-            print(f"{chapter.stem}: unchanged")
-            continue
-        print(f"{chapter.stem}: executing ...", end=" ", flush=True)
-        try:
-            print(f"{build(chapter, wanted):.0f} s")
-        except CellExecutionError as error:
-            print(f"failed; its notebook is left as it was\n{error}")
-            return 1
-    (ROOT / "book/ledger.md").write_text(ledger(), encoding="utf-8")
-    return 0
+    wanted = {chapter: digest(chapter) for chapter in chapters(tuple(args.chapters))}
+    todo = {chapter: inputs for chapter, inputs in wanted.items() if args.chapters or _known(chapter) != inputs}
+    print(f"{len(wanted) - len(todo)} chapters unchanged, {len(todo)} to execute", flush=True)
+    failed = run(todo)
+    (ROOT / "book/ledger.md").write_text(ledger_page(NOTEBOOKS), encoding="utf-8")
+    return failed
+
+
+def _known(chapter: Path) -> str | None:
+    """The digest of what its notebook was made from."""
+    path = NOTEBOOKS / f"{chapter.stem}.ipynb"
+    return nbformat.read(path, as_version=4).metadata.get("attncourse", {}).get("inputs") if path.exists() else None
+
+
+def run(todo: dict[Path, str]) -> int:
+    """Execute the chapters, one a core. One that fails keeps its old notebook, and the others go on.    -> 0 or 1"""
+    took, failed, began = {}, False, time.perf_counter()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        waiting = {pool.submit(build, chapter, inputs): chapter.stem for chapter, inputs in todo.items()}
+        for done in as_completed(waiting):
+            stem = waiting[done]
+            try:
+                took[stem] = done.result()
+                print("{:24} {seconds:3.0f} s {gigabytes:4.1f} GB".format(stem, **took[stem]), flush=True)
+            except CellExecutionError as error:
+                failed = True
+                print(f"{stem} failed; its notebook is left as it was\n{error}", flush=True)
+    note(took)
+    total = sum(x["seconds"] for x in took.values())
+    print(f"{len(took)} executed: {total:.0f} s of work, {time.perf_counter() - began:.0f} s by the clock")
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def test_claim_shows_and_stores_itself():
         "expected": "≥ 0.99",
         "paper": "26.75 <BLEU>",
         "holds": True,
+        "id": made.id,
     }
+    assert f'id="{made.id}"' in shown["text/html"] and made.id != claim("reads numbers", 1.0).id
     assert "26.75 &lt;BLEU&gt;" in shown["text/html"]
 
 

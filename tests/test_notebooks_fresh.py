@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 import build  # noqa: E402
+import ledger_page  # noqa: E402
 
 CHAPTERS = build.chapters()
 
@@ -92,7 +93,9 @@ def test_every_figure_has_alternative_text(chapter):
 
 @each_chapter
 def test_claims_hold(chapter):
-    assert all(claim["holds"] is not False for claim in build.claims_of(notebook(chapter)))
+    claims = ledger_page.claims_of(notebook(chapter))
+    assert all(claim["holds"] is not False for claim in claims)
+    assert len({claim["id"] for claim in claims}) == len(claims), "two claims in the same words"
 
 
 def test_conversion_is_deterministic():
