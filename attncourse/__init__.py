@@ -5,7 +5,7 @@ import torch
 from . import masks, scores
 from .attention import attend
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __all__ = ["attend", "masks", "scores", "setup"]
 
 

@@ -204,3 +204,11 @@ def test_links(name, html):
         elif url.fragment and not soup(target).find(id=unquote(url.fragment)):
             problems.append(f"{link}: no such anchor")
     assert not problems, "\n".join([name, *problems])
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_page_is_light(name, html):
+    """The page with its images; styles and scripts are shared by all pages, weights are loaded on use."""
+    page = html / "notebooks" / f"{name}.html"
+    images = {(page.parent / unquote(tag["src"])).resolve() for tag in soup(page).select("main img[src]")}
+    assert page.stat().st_size + sum(path.stat().st_size for path in images if path.is_file()) < 2_500_000

@@ -68,6 +68,20 @@ def test_small_and_without_traces_of_a_machine(chapter):
 
 
 @each_chapter
+def test_printed_lines_fit_the_page(chapter):
+    printed = [line for out in outputs(chapter) if out.output_type == "stream" for line in out.text.splitlines()]
+    assert not [line for line in printed if len(line) > 96], "the end of such a line is out of sight"
+
+
+@each_chapter
+def test_a_run_takes_less_than_a_minute(chapter):
+    """Of work on one thread, as measured when it was last executed; the header says it."""
+    took = build.timings()[chapter.stem]
+    assert took["seconds"] < 60 and took["gigabytes"] < 4
+    assert f"runs in {took['seconds']} s on one CPU thread" in notebook(chapter).cells[0].source
+
+
+@each_chapter
 def test_one_setup_cell_that_seeds(chapter):
     [cell] = [c for c in code_cells(chapter) if "setup" in c.metadata.get("tags", [])]
     assert cell == code_cells(chapter)[0]
