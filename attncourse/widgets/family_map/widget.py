@@ -40,9 +40,9 @@ class FamilyMap(anywidget.AnyWidget):
     selected = traitlets.Unicode("RNNsearch").tag(sync=True)
     filters = traitlets.Dict().tag(sync=True)
     nodes = traitlets.List(nodes(), read_only=True).tag(sync=True)
-    lanes = traitlets.List(
-        [list(pair) for pair in zip(family.LANES, family.tops(), strict=False)], read_only=True
-    ).tag(sync=True)
+    lanes = traitlets.List([list(pair) for pair in zip(family.LANES, family.tops(), strict=False)], read_only=True).tag(
+        sync=True
+    )
     years = traitlets.List([list(pair) for pair in family.YEARS], read_only=True).tag(sync=True)
     properties = traitlets.Dict({name: list(words) for name, words in family.PROPERTIES.items()}, read_only=True).tag(
         sync=True
