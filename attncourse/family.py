@@ -111,8 +111,8 @@ MECHANISMS = [
         "a window: its centre is chosen, inside it the look is soft", "soft, hard, items, places, local, dot, general",
         (("Luong, global", "the scores"),)),
     Mechanism("LSTMN", "LSTMN", 2016.07, 3, 0, "cheng2016", "09_self_attention",
-        "self-attention-inside-a-recurrent-network", "a recurrent network looks back at its own states", f"{ITEM}, additive",
-        (("RNNsearch", "the additive look"),)),
+        "self-attention-inside-a-recurrent-network", "a recurrent network looks back at its own states",
+        f"{ITEM}, additive", (("RNNsearch", "the additive look"),)),
     Mechanism("Hierarchical attention", "HAN", 2016.45, 3, 1, "yang2016", "09_self_attention",
         "levels-words-sentences-documents", "a learned query; first over words, then over sentences",
         f"{ITEM}, additive", (("RNNsearch", "weights over the states of a bidirectional GRU"),)),
@@ -164,7 +164,7 @@ def draw(ax) -> None:
     from . import plots
 
     colours = {"items": plots.COLOURS[0], "places": plots.COLOURS[1], "": plots.COLOURS[6]}
-    at = {m.name: (column(m.when), height(m), 0.13 + 0.027 * len(m.short)) for m in MECHANISMS}  # x, y, half its width
+    at = {m.name: (column(m.when), height(m), 0.15 + 0.034 * len(m.short)) for m in MECHANISMS}  # x, y, half its width
     for m in MECHANISMS:
         for giver, _ in m.took:
             line = {"arrowstyle": "-|>", "color": "#8a8f98", "lw": 0.8, "shrinkA": 0, "shrinkB": 0}

@@ -1,6 +1,6 @@
 import { html, radios, svg, uniqueId, widget, words } from "../lib.mjs";
 
-const [UNIT, ROW, LEFT, TOP] = [65, 38, 62, 34];
+const [UNIT, ROW, LEFT, TOP] = [65, 38, 68, 34];
 
 // Where a mechanism is built: in the book its page lies beside this one, in Jupyter its notebook does. Elsewhere
 // (Colab, an editor) nobody knows where the other notebooks are, so there is no link.
@@ -68,8 +68,8 @@ function picture(model, pick) {
   return node;
 }
 
-function sentence(node, nodes) {
-  const kinds = Object.values(node.kinds).flat().join(", ");
+function sentence(node, nodes, properties) {
+  const kinds = properties.flatMap(([name]) => node.kinds[name]).join(", ");
   const took = node.took.map(([giver, what]) => `${what} (${giver})`).join("; ");
   const gave = nodes.filter((n) => n.took.some(([giver]) => giver === node.name)).map((n) => n.name).join(", ");
   return `${node.name}, ${node.year}: ${node.adds}. ${kinds ? `Kind: ${kinds}. ` : ""}`
@@ -82,7 +82,8 @@ function render({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  const filters = Object.entries(model.get("properties")).map(([property, options]) => {
+  const properties = model.get("properties");
+  const filters = properties.map(([property, options]) => {
     const choices = [["all", "all"], ...options.map((word) => [word, word])];
     const group = radios(property, choices, (word) => {
       const { [property]: _, ...rest } = model.get("filters");
@@ -120,7 +121,7 @@ function render({ model, el }) {
     map.draw(selected.name, left);
     count.textContent = left.length === nodes.length ? `${nodes.length} mechanisms.`
       : `${left.length} of ${nodes.length} mechanisms: ${left.join(", ") || "none has all of this"}.`;
-    state.say(sentence(selected, nodes));
+    state.say(sentence(selected, nodes, properties));
     const [href, where] = [linkTo(selected), `Chapter ${selected.chapter} builds it`];
     const inside = href ? html("a", { href, ...(href.includes(".ipynb") ? { target: "_blank" } : {}) }, where) : where;
     link.replaceChildren(inside, selected.page ? "." : ", which is not written yet.");

@@ -44,9 +44,9 @@ class FamilyMap(anywidget.AnyWidget):
         sync=True
     )
     years = traitlets.List([list(pair) for pair in family.YEARS], read_only=True).tag(sync=True)
-    properties = traitlets.Dict({name: list(words) for name, words in family.PROPERTIES.items()}, read_only=True).tag(
-        sync=True
-    )
+    properties = traitlets.List(  # pairs, since a notebook's JSON keeps no order of keys
+        [[name, list(words)] for name, words in family.PROPERTIES.items()], read_only=True
+    ).tag(sync=True)
 
     @traitlets.validate("selected")
     def _check_selected(self, proposal):
