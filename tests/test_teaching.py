@@ -353,7 +353,7 @@ def test_an_installed_package_says_what_it_lacks_and_takes_notebooks(tmp_path):
 CHAPTERS = [path.stem for path in sorted((ROOT / "book/chapters").glob("*.md"))]
 
 
-@pytest.mark.parametrize("stem", CHAPTERS)
+@pytest.mark.parametrize("stem", [stem for stem in CHAPTERS if stem[:2].isdigit()])  # the others have no number to give
 def test_a_chapter_is_verified_by_its_own_tests(stem):
     steps = verify.steps(verify.runner(), stem)
     posed = any(entry.chapter == stem for entry in ENTRIES.values())
