@@ -45,9 +45,10 @@ function picture(model, pick) {
   const marks = nodes.map((n) => {
     const { x, y, half } = at[n.name];
     const box = svg("rect", { x: x - half, y: y - 13, width: 2 * half, height: 26, rx: 6 });
+    const enabled = () => group.getAttribute("aria-disabled") === "false";
     const hard = n.kinds.read.includes("hard") ? "attn-hard" : "";
     const group = svg("g", { class: `attn-node attn-${n.kinds["looks at"][0] || "none"} ${hard}`, role: "radio",
-      "aria-label": `${n.name}, ${n.year}`, "data-name": n.name, onclick: () => pick(n.name) },
+      "aria-label": `${n.name}, ${n.year}`, "data-name": n.name, onclick: () => enabled() && pick(n.name) },
     box, svg("text", { x, y }, n.short));
     node.append(group);
     return { group, name: n.name };
