@@ -164,7 +164,7 @@ def draw(ax) -> None:
     from . import plots
 
     colours = {"items": plots.COLOURS[0], "places": plots.COLOURS[1], "": plots.COLOURS[6]}
-    at = {m.name: (column(m.when), height(m), 0.15 + 0.034 * len(m.short)) for m in MECHANISMS}  # x, y, half its width
+    at = {m.name: (column(m.when), height(m), 0.16 + 0.038 * len(m.short)) for m in MECHANISMS}  # x, y, half its width
     for m in MECHANISMS:
         for giver, _ in m.took:
             line = {"arrowstyle": "-|>", "color": "#8a8f98", "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
@@ -173,7 +173,7 @@ def draw(ax) -> None:
     for m in MECHANISMS:
         look = {"ec": colours["".join(m.has("looks at")[:1])], "ls": "--" if "hard" in m.has("read") else "-"}
         box = {"boxstyle": "round,pad=0.28", "fc": "white", "lw": 1.4} | look
-        ax.text(*at[m.name][:2], m.short, ha="center", va="center", fontsize=6.6, bbox=box)
+        ax.text(*at[m.name][:2], m.short, ha="center", va="center", fontsize=7.2, bbox=box)
     for name, top in zip(LANES, tops(), strict=False):
         ax.text(-0.9, top - 0.55, name, fontsize=7, color="#565c68", style="italic")
     ax.set_xticks([x for _, x in YEARS], [year for year, _ in YEARS], fontsize=7)
