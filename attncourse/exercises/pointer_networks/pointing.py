@@ -162,8 +162,8 @@ def point(query, keys, v, sizes, target):
         Misconception(
             "the items are blended",
             "You read with the weights: a sum of keys, A numbers. That is attention as chapter 4 has it, and the "
-            "answer would have to come from a layer after it, with a fixed number of classes. A pointer network stops one "
-            "line earlier: the weights *are* the answer.",
+            "answer would have to come from a layer after it, with a fixed number of classes. A pointer network stops "
+            "one line earlier: the weights *are* the answer.",
             (_blend(),),
         ),
         Misconception(
