@@ -313,7 +313,7 @@ function render({ model, el }) {
     html("div", { class: "attn-drop-buttons attn-control" }, ...sizes.map(scatter), add, take),
     notes,
     html("div", { class: "attn-drop-row" },
-      html("figure", {}, plot, html("figcaption", {}, "the network: dark is where it points now")),
+      html("figure", {}, plot, html("figcaption", {}, "the network: filled is where it points now")),
       html("figure", {}, exactly, html("figcaption", {}, `exact: the ${what}`))),
     html("div", { class: "attn-drop-buttons attn-control" }, button("begin", () => { pause(); change({ arrows: 0 }); }),
       button("one arrow", () => { pause(); if (found) change({ arrows: Math.min(shown() + 1, found.symbols.length) }); }), play,
