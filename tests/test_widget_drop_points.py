@@ -107,7 +107,7 @@ def test_fifty_random_sets_equal_pytorch(browser, desk):
 
 
 def test_area_and_length_in_the_page(browser, desk):
-    task, url = desk
+    _, url = desk
     points = drawn(8, seed=3)
     cycle = [3, 1, 7, 5, 8]
     expected = (geometry_metrics.area, geometry_metrics.length)
@@ -206,7 +206,7 @@ def test_by_pointer(browser, desk):
 
 
 def test_playing_and_reduced_motion(browser, desk):
-    task, url = desk
+    _, url = desk
     with visit(browser, url) as (page, complaints):
         here = page.locator(".attn-drop-points")
         page.evaluate("model.set('points', [[0.1, 0.1], [0.9, 0.2], [0.4, 0.8]])")
@@ -234,7 +234,7 @@ def test_missing_weights_are_said_to_be_missing(browser, desk):
 
 
 def test_readable_by_all_on_screen_and_paper(browser, desk):
-    task, url = desk
+    _, url = desk
     with visit(browser, url, width=380) as (page, complaints):
         page.get_by_role("button", name="10 at random").click()
         page.wait_for_function(f"{ROOT}.dataset.state === 'ready' && {ROOT}.result.points.length === 10")

@@ -9,7 +9,8 @@ QUESTIONS = [
         r"forbids it. With which probability does the network point at the second?",
         answer=2 / 7,
         right=r"The forbidden item leaves the softmax: $e^{\ln 2} = 2$ against $e^{\ln 5} = 5$, so $\frac{2}{7}$.",
-        wrong=r"Take the forbidden item out *before* the softmax, then share out the rest: $e^u$ over the sum of $e^u$.",
+        wrong=r"Take the forbidden item out *before* the softmax, then share out the rest: $e^u$ over the sum of "
+        r"$e^u$.",
         tolerance=0.005,
         traps={
             0.25: "That is with the first item still in the sum: it was set to zero after the softmax, or not at all.",
@@ -23,7 +24,8 @@ QUESTIONS = [
         [
             Wrong(
                 "Its attention has no weight for the eleventh point",
-                "Attention reads eleven annotations as gladly as ten: its weights are computed from the keys there are.",
+                "Attention reads eleven annotations as gladly as ten: its weights are computed from the keys that "
+                "there are.",
             ),
             Right(
                 "It reads all eleven points, and has no symbol with which to name the last",
@@ -42,8 +44,8 @@ QUESTIONS = [
         [
             Right(
                 "Otherwise the same input has many right answers, and the loss never says which was meant",
-                r"With $m$ corners there are $2m$ ways round. Teacher forcing marks all but one of them wrong, and at the "
-                r"first step not even a perfect network could do better than $1/m$.",
+                r"With $m$ corners there are $2m$ ways round. Teacher forcing marks all but one of them wrong, and at "
+                r"the first step not even a perfect network could do better than $1/m$.",
             ),
             Wrong(
                 "Because the LSTM can only count upwards",
@@ -69,7 +71,7 @@ QUESTIONS = [
                 "That speeds up the encoder, whichever decoder follows it. Here the decoder is meant.",
             ),
             Right(
-                "The next state depends on the true symbols, and on no context that the scores would have to give first",
+                "The next state depends on the true symbols alone, not on a context that the weights would have to give",
                 "Chapter 4's context goes into the next state, so step $i$ needs the weights of step $i - 1$. Here "
                 "nothing is read with the weights: under teacher forcing all inputs are known, and so are all states.",
             ),
