@@ -71,7 +71,7 @@ QUESTIONS = [
                 "That speeds up the encoder, whichever decoder follows it. Here the decoder is meant.",
             ),
             Right(
-                "The next state depends on the true symbols alone, not on a context that the weights would have to give",
+                "The next state depends on the true symbols alone, not on a context read with the weights",
                 "Chapter 4's context goes into the next state, so step $i$ needs the weights of step $i - 1$. Here "
                 "nothing is read with the weights: under teacher forcing all inputs are known, and so are all states.",
             ),
