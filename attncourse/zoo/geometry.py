@@ -140,8 +140,8 @@ def beside(kind: str, d_hidden: int) -> dict:
 KINDS = {  # name: what it is, config, steps
     "pointer-hull": ("convex hull, 5 to 50 points", network("hull", (5, 50), (5, 10, 20, 50, 100)), 8_000),
     "pointer-tsp": ("shortest tour, 5 to 12 points", network("tsp", (5, 12), (5, 10, 20), rows=20_000), 10_000),
-    "pointer-sort": ("sorting, 5 to 15 numbers", network("sort", (5, 15), (5, 10, 15, 30)), 2_000),
-    "pointer-delaunay": ("Delaunay triangulation, 5 points", network("delaunay", (5, 5), (5,), rows=200_000), 4_000),
+    "pointer-sort": ("sorting, 5 to 15 numbers", network("sort", (5, 15), (5, 10, 15, 30)), 1_500),
+    "pointer-delaunay": ("Delaunay triangulation, 5 points", network("delaunay", (5, 5), (5,), rows=100_000), 2_500),
 }
 RECIPES = [
     Recipe(name, f"pointer network: {about}", partial(dict, config), build, train, steps, evaluate)
@@ -154,7 +154,7 @@ BESIDE = {
 }
 RECIPES += [
     Recipe(
-        name, f"convex hull of ten points: {kind}", partial(beside, kind, size), build, train, 2_000, evaluate
+        name, f"convex hull of ten points: {kind}", partial(beside, kind, size), build, train, 1_500, evaluate
     )
     for name, (kind, size) in BESIDE.items()
 ]  # fmt: skip
