@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from .. import pointer
 from ..decoding import greedy
-from ..pointer import STOP, Attending, BothWays, PointerNetwork, solve
-from ..seq2seq import EncoderDecoder, RNNsearch, Translator, nll
+from ..pointer import STOP, Attending, PointerNetwork, solve
+from ..seq2seq import Decoder, Translator, Writer, nll
 from ..tasks import geometry as task
 from ..tasks.geometry_metrics import METRICS
 from ..training import batches, fit
@@ -19,20 +19,27 @@ from . import Recipe
 HELD_OUT = 10**9  # seeds from here on are for measuring
 
 
+class Annotate(nn.Module):
+    """What a decoder of words takes from `Attending`: all annotations, or their mean as the only one."""
+
+    def __init__(self, encoder: Attending, all_: bool):
+        super().__init__()
+        self.encoder, self.all = encoder, all_
+
+    def forward(self, items: Tensor, sizes: Tensor) -> Tensor:
+        read = self.encoder(items, sizes)
+        return read.annotations if self.all else read.summary[:, None]  # (B, n or 1, D)
+
+
 def build(config: dict) -> nn.Module:
-    d_item, H = 1 if config["task"] == "sort" else 2, config["d_hidden"]
-    kind = config["kind"]
-    if kind in FIXED:  # one output symbol for each place of the list: it can only be built for one n
-        model = FIXED[kind](1, config["n"][1] + 1, config["d_embed"], H)
-        model.encoder.embed = nn.Linear(d_item, config["d_embed"])
-        return model
-    if kind == "both ways":
-        return PointerNetwork(BothWays(d_item, H), H, H)
-    encoder = Attending(d_item, config["d_model"], config["layers"], config["heads"], config["d_ff"])
-    return PointerNetwork(encoder, H, config["d_score"])
-
-
-FIXED = {"seq2seq": partial(EncoderDecoder, d_context=128), "attention": RNNsearch}
+    d_item, H, D = 1 if config["task"] == "sort" else 2, config["d_hidden"], config["d_model"]
+    encoder = Attending(d_item, D, config["layers"], config["heads"], config["d_ff"])
+    if config["kind"] == "attending":
+        return PointerNetwork(encoder, H, config["d_score"])
+    words, d_embed = config["n"][1] + 1, 32  # a symbol for each place of the list: it is made for one n
+    if config["kind"] == "attention, words":
+        return Translator(Annotate(encoder, True), Decoder(words, d_embed, H))  # reads 2H = D numbers
+    return Translator(Annotate(encoder, False), Writer(words, d_embed, H, d_context=D, d_start=D))
 
 
 # ---- data ----
@@ -132,11 +139,6 @@ def network(name: str, n: tuple[int, int], measured: tuple[int, ...], **more) ->
     return {"task": name, "n": list(n), "measured": list(measured), "batch": 64, "lr": 2e-3, **size, **more}
 
 
-def beside(kind: str, d_hidden: int) -> dict:
-    return {"task": "hull", "n": [10, 10], "measured": [10], "batch": 64, "lr": 2e-3, "kind": kind,
-            "d_hidden": d_hidden, "d_embed": 32}  # fmt: skip
-
-
 KINDS = {  # name: what it is, config, steps
     "pointer-hull": ("convex hull, 5 to 50 points", network("hull", (5, 50), (5, 10, 20, 50, 100)), 8_000),
     "pointer-tsp": ("shortest tour, 5 to 12 points", network("tsp", (5, 12), (5, 10, 20), rows=20_000), 10_000),
@@ -147,14 +149,15 @@ RECIPES = [
     Recipe(name, f"pointer network: {about}", partial(dict, config), build, train, steps, evaluate)
     for name, (about, config, steps) in KINDS.items()
 ]
-BESIDE = {
-    "hull10-seq2seq": ("seq2seq", 128),
-    "hull10-attention": ("attention", 128),
-    "hull10-pointer": ("both ways", 128),
+BESIDE = {  # the same encoder, the same batches; what differs is how the answer is said
+    "hull10-seq2seq": "one vector, words",
+    "hull10-attention": "attention, words",
+    "hull10-pointer": "attending",
 }
 RECIPES += [
     Recipe(
-        name, f"convex hull of ten points: {kind}", partial(beside, kind, size), build, train, 1_500, evaluate
+        name, f"convex hull of ten points: {name.removeprefix('hull10-')}",
+        partial(network, "hull", (10, 10), (10,), kind=kind, d_hidden=48), build, train, 1_000, evaluate,
     )
-    for name, (kind, size) in BESIDE.items()
+    for name, kind in BESIDE.items()
 ]  # fmt: skip
