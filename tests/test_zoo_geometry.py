@@ -35,7 +35,7 @@ def test_a_turned_tour_is_the_shortest_of_the_turned_points(n):
     assert 30 < moved.sum() < 60  # one in eight stays as it was: a set, in another order
 
 
-@pytest.mark.parametrize("name", ["pointer-hull", "pointer-tsp", "pointer-sort", "hull10-pointer"])
+@pytest.mark.parametrize("name", ["pointer-hull", "pointer-tsp", "pointer-sort"])
 def test_batches_hold_the_sizes_that_the_config_says(name):
     config = small(name, **({"rows": 16} if name == "pointer-tsp" else {}))
     low, high = config["n"]
@@ -85,14 +85,31 @@ def test_a_long_tour_has_points_but_no_answer():
 # ---- models ----
 
 
-@pytest.mark.parametrize("name", [recipe.name for recipe in recipes.RECIPES])
-def test_it_trains_a_little(name):
-    config = small(name, **({"rows": 16} if "rows" in zoo.recipe(name).config() else {}))
+@pytest.mark.parametrize("kind", ["one vector, words", "attention, words", "attending"])
+def test_three_ways_to_say_it_train_and_answer(kind):
+    config = recipes.beside(kind)
     torch.manual_seed(0)
     model = recipes.build(config)
-    assert isinstance(model, Translator if "seq2seq" in name or "attention" in name else PointerNetwork)
+    assert isinstance(model, PointerNetwork if kind == "attending" else Translator)
     history = recipes.train(model, config, seed=0, steps=20, device="cpu")
     assert len(history.loss) == 20 and history.loss[-1] < history.loss[0]
+    made = recipes.fresh("hull", 10, SEED, 50)
+    answer = recipes.answer(model, "hull", made, rule=task.anything)
+    assert 0 <= answer.min() and answer.max() <= 10 and answer.shape[1] <= 11
+
+
+def test_words_are_counted_when_the_network_is_built():
+    model = recipes.build(recipes.beside("attention, words"))
+    assert model.decoder.out.out_features == 11
+    made = recipes.fresh("hull", 20, SEED, 50)
+    assert recipes.answer(model, "hull", made).max() <= 10 < made.target.max()
+
+
+def test_one_vector_is_all_that_the_first_decoder_sees():
+    models = {kind: recipes.build(recipes.beside(kind)) for kind in ("one vector, words", "attention, words")}
+    points, sizes = torch.rand(3, 10, 2), torch.tensor([10, 7, 4])
+    shapes = {kind: tuple(model.encoder(points, sizes).shape) for kind, model in models.items()}
+    assert shapes == {"one vector, words": (3, 1, 64), "attention, words": (3, 10, 64)}
 
 
 @pytest.mark.parametrize(
@@ -121,11 +138,3 @@ def test_pointer_tsp_holds_its_promise():
     for n, bound in ((5, 1.02), (10, 1.04)):
         found = recipes.measure(model, "tsp", n, SEED)
         assert found[f"length_{n}"] <= bound * found[f"optimal_{n}"] and found[f"invalid_{n}"] == 0
-
-
-@torch.no_grad()
-def test_networks_that_answer_in_words_have_one_for_each_place():
-    model, card = zoo.load("hull10-attention")
-    assert card["config"]["n"] == [10, 10] and model.decoder.out.out_features == 11
-    made = recipes.fresh("hull", 10, SEED, 50)
-    assert recipes.answer(model, "hull", made).max() <= 10

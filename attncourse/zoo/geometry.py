@@ -139,6 +139,12 @@ def network(name: str, n: tuple[int, int], measured: tuple[int, ...], **more) ->
     return {"task": name, "n": list(n), "measured": list(measured), "batch": 64, "lr": 2e-3, **size, **more}
 
 
+def beside(kind: str) -> dict:
+    """For ten points: one encoder, and three ways to say the answer. Small, chapter 13 trains them on its page."""
+    size = {"d_model": 64, "d_ff": 128, "d_hidden": 32, "d_score": 32}
+    return network("hull", (10, 10), (10,), kind=kind, batch=48, **size)
+
+
 KINDS = {  # name: what it is, config, steps
     "pointer-hull": ("convex hull, 5 to 50 points", network("hull", (5, 50), (5, 10, 20, 50, 100)), 8_000),
     "pointer-tsp": ("shortest tour, 5 to 12 points", network("tsp", (5, 12), (5, 10, 20), rows=20_000), 10_000),
@@ -149,15 +155,3 @@ RECIPES = [
     Recipe(name, f"pointer network: {about}", partial(dict, config), build, train, steps, evaluate)
     for name, (about, config, steps) in KINDS.items()
 ]
-BESIDE = {  # the same encoder, the same batches; what differs is how the answer is said
-    "hull10-seq2seq": "one vector, words",
-    "hull10-attention": "attention, words",
-    "hull10-pointer": "attending",
-}
-RECIPES += [
-    Recipe(
-        name, f"convex hull of ten points: {name.removeprefix('hull10-')}",
-        partial(network, "hull", (10, 10), (10,), kind=kind, d_hidden=48), build, train, 1_000, evaluate,
-    )
-    for name, kind in BESIDE.items()
-]  # fmt: skip
