@@ -6,6 +6,7 @@
 from .addressing.widget import AddressingBench
 from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
+from .drop_points.widget import DropPoints
 from .family_map.widget import FamilyMap
 from .heads.widget import Heads
 from .machine.widget import RunMachine
@@ -25,6 +26,7 @@ __all__ = [
     "AddressingBench",
     "DateTranslator",
     "DrawDigit",
+    "DropPoints",
     "FamilyMap",
     "Heads",
     "LocalWindow",
