@@ -18,10 +18,11 @@ Block = Callable[[int], nn.Module]  # channels -> a module that keeps the shape 
 def fused(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """What `attend(query, keys, values, dot)` reads, without ever holding the map of all pairs.    -> (B, Tq, Dv)
 
-    torch's fused kernel wants one width for all three: zeros change no dot product, and are cut off again.
+    torch's fused kernel wants one width for all three, and rows that lie in one piece: zeros change no dot
+    product, and are cut off again.
     """
     d = max(query.shape[-1], values.shape[-1])
-    parts = [F.pad(x, (0, d - x.shape[-1]))[:, None] for x in (query, keys, values)]  # (B, 1, T, d)
+    parts = [F.pad(x, (0, d - x.shape[-1])).contiguous()[:, None] for x in (query, keys, values)]  # (B, 1, T, d)
     return F.scaled_dot_product_attention(*parts, scale=1.0)[:, 0, :, : values.shape[-1]]
 
 
@@ -127,7 +128,7 @@ class Generator(nn.Module):
     `before(z)` are the features that the block is given, (B, channels, 16, 16).
     """
 
-    def __init__(self, block: Block, d_latent: int = 32, channels: int = 32):
+    def __init__(self, block: Block, d_latent: int = 64, channels: int = 32):
         super().__init__()
         self.first = spectral_norm(nn.Linear(d_latent, channels * 16))
         self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(3))
@@ -144,32 +145,54 @@ class Generator(nn.Module):
         return self.last(self.block(self.before(z))).tanh()
 
 
-class Discriminator(nn.Module):
-    """images (B, 3, 32, 32) -> one score each (B,), large for what looks real.
+def variety(x: Tensor) -> Tensor:
+    """One more channel: at each place, how much the images of the batch differ there    Karras et al. 2018, sec. 3
 
-    Differs from the paper: a learned map of places is added before the block. A 1×1 convolution does not know where
-    it is, and a mirror is about nothing else.
+    x (B, C, H, W) -> (B, C + 1, H, W). A generator that draws one image again and again is seen at once.
+    """
+    differ = (x.var(0, correction=0) + 1e-6).sqrt().mean(0)  # (H, W)
+    return torch.cat([x, differ.expand(len(x), 1, -1, -1)], 1)
+
+
+def waves(channels: int, side: int) -> Tensor:
+    """Chapter 10's positions for a square: sines and cosines, half of the channels of the row, half of the column.
+
+    -> (channels, side, side), channels a multiple of 4; 1, 2, … half waves along the side
+    """
+    turns = torch.arange(1, channels // 4 + 1)[:, None] * (torch.arange(side) + 0.5) * torch.pi / side
+    along = torch.cat([turns.sin(), turns.cos()])  # (channels / 2, side)
+    rows, columns = along[:, :, None].expand(-1, -1, side), along[:, None].expand(-1, side, -1)
+    return torch.cat([rows, columns])
+
+
+class Discriminator(nn.Module):
+    """images (B, 3, 32, 32), all real or all made -> one score each (B,), large for what looks real.
+
+    Differs from the paper: a learned map of places, waves at first, is added before the block (a 1×1 convolution does not know where
+    it is, and a mirror is about nothing else), and one channel tells how much the batch varies.
     """
 
     def __init__(self, block: Block, channels: int = 32):
         super().__init__()
         self.first = spectral_norm(nn.Conv2d(3, channels, 4, 2, 1))
-        self.places = nn.Parameter(0.1 * torch.randn(channels, 16, 16))
+        self.places = nn.Parameter(0.5 * waves(channels, 16))
         self.block = block(channels)
-        self.downs = nn.Sequential(down(channels, channels), down(channels, channels))
+        self.downs = nn.ModuleList([down(channels, channels), down(channels + 1, channels)])
         self.last = spectral_norm(nn.Linear(channels * 16, 1))
 
     def before(self, images: Tensor) -> Tensor:
-        return F.leaky_relu(self.first(images) + self.places, 0.1)  # (B, C, 16, 16)
+        return F.leaky_relu(self.first(images), 0.1) + self.places  # (B, C, 16, 16)
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.last(self.downs(self.block(self.before(images))).flatten(1))[:, 0]  # (B, C, 4, 4) -> (B,)
+        x = self.downs[0](self.block(self.before(images)))  # (B, C, 8, 8)
+        x = self.downs[1](variety(x))  # (B, C, 4, 4)
+        return self.last(x.flatten(1))[:, 0]
 
 
 class GAN(nn.Module):
     """Both networks with the same kind of block.    z (B, d_latent) -> images"""
 
-    def __init__(self, block: Block, d_latent: int = 32, channels: int = 32):
+    def __init__(self, block: Block, d_latent: int = 64, channels: int = 32):
         super().__init__()
         self.d_latent = d_latent
         self.generator = Generator(block, d_latent, channels)
@@ -207,13 +230,18 @@ def frozen(module: nn.Module) -> Iterator[None]:
 def loss(model: GAN, real: Tensor) -> Tensor:
     """Both losses at once, each reaching only its own network: one backward pass is a step of both.
 
-    Differs from the paper: the two take their steps at the same time, not in turn.    real (B, 3, 32, 32) -> scalar
+    Differs from the paper: the two take their steps at the same time, not in turn, and the discriminator sees every
+    image through a little noise.    real (B, 3, 32, 32) -> scalar
     """
     fake = model(model.draw(len(real)))
-    scores = model.discriminator(torch.cat([real, fake.detach()]))
+    judged = discriminator_loss(*(model.discriminator(blur(x)) for x in (real, fake.detach())))
     with frozen(model.discriminator):
-        told = model.discriminator(fake)
-    return discriminator_loss(*scores.chunk(2)) + generator_loss(told)
+        return judged + generator_loss(model.discriminator(blur(fake)))
+
+
+def blur(images: Tensor, sigma: float = 0.1) -> Tensor:
+    """Noise on real and made images alike, so that no pixel's last digit gives one away    Sønderby et al. 2017"""
+    return images + sigma * torch.randn_like(images)
 
 
 def optimizer(model: GAN, lr_generator: float = 1e-4, lr_discriminator: float = 4e-4) -> torch.optim.Adam:

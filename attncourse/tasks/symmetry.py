@@ -1,7 +1,7 @@
 """Mirrored patterns: images whose far-apart parts must agree, and an exact score of whether they do.
 
-An image is 32×32 pixels, four by four cells of one colour each. The colours of the left half are drawn at random; the
-right half is their mirror image. What stands in a cell says nothing about any other cell but its partner.
+An image is 32×32 pixels, four rows of eight cells of one colour each. The colours of the left half are drawn at
+random; the right half is their mirror image. What stands in a cell says nothing about any other but its partner.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-SIZE, CELLS = 32, 4  # pixels, and cells, along each side
-CELL = SIZE // CELLS
+SIZE = 32  # pixels along each side
+ROWS, COLUMNS = 4, 8
+CELL = (SIZE // ROWS, SIZE // COLUMNS)  # 8×4 pixels
+HALF = COLUMNS // 2
 REACH = 0.9  # colours are uniform from -0.9 to 0.9 in red, green and blue: inside what a tanh reaches
 VARIANCE = REACH**2 / 3
-APART = [CELL * (2 * column + 1) for column in range(CELLS // 2)]  # 8 and 24 pixels: inner pairs, outer pairs
+APART = [CELL[1] * (2 * k + 1) for k in range(HALF)]  # pixels from a cell's middle to its partner's: 4, 12, 20, 28
 
 
 class Score(NamedTuple):
@@ -31,19 +33,19 @@ class Score(NamedTuple):
 
 
 def patterns(n: int, draw: torch.Generator) -> Tensor:
-    """Mirrored left to right.    -> colours (n, 3, 4, 4)"""
-    left = unmirrored(n, draw)[..., : CELLS // 2]
+    """Mirrored left to right.    -> colours (n, 3, 4, 8)"""
+    left = unmirrored(n, draw)[..., : HALF]
     return torch.cat([left, left.flip(3)], 3)
 
 
 def unmirrored(n: int, draw: torch.Generator) -> Tensor:
-    """The same without the rule: whatever agrees here agrees by chance.    -> colours (n, 3, 4, 4)"""
-    return REACH * (2 * torch.rand(n, 3, CELLS, CELLS, generator=draw) - 1)
+    """The same without the rule: whatever agrees here agrees by chance.    -> colours (n, 3, 4, 8)"""
+    return REACH * (2 * torch.rand(n, 3, ROWS, COLUMNS, generator=draw) - 1)
 
 
 def render(colours: Tensor) -> Tensor:
-    """colours (n, 3, 4, 4) -> images (n, 3, 32, 32), from -1 to 1"""
-    return colours.repeat_interleave(CELL, 2).repeat_interleave(CELL, 3)
+    """colours (n, 3, 4, 8) -> images (n, 3, 32, 32), from -1 to 1"""
+    return colours.repeat_interleave(CELL[0], 2).repeat_interleave(CELL[1], 3)
 
 
 def images(n: int, seed: int) -> Tensor:
@@ -59,14 +61,14 @@ def stream(n: int, seed: int) -> Iterator[Tensor]:
 
 
 def cells(pictures: Tensor) -> Tensor:
-    """The mean colour of each cell.    pictures (n, 3, 32, 32) -> (n, 3, 4, 4)"""
+    """The mean colour of each cell.    pictures (n, 3, 32, 32) -> (n, 3, 4, 8)"""
     return F.avg_pool2d(pictures, CELL)
 
 
 def halves(pictures: Tensor) -> tuple[Tensor, Tensor]:
-    """Cells of the left, and their partners: the k-th column is APART[k] from its own.    -> 2 of (n, 3, 4, 2)"""
+    """Cells of the left, and their partners: the k-th column is APART[k] from its own.    -> 2 of (n, 3, 4, 4)"""
     means = cells(pictures)
-    return means[..., : CELLS // 2].flip(3), means[..., CELLS // 2 :]
+    return means[..., : HALF].flip(3), means[..., HALF :]
 
 
 def consistency(pictures: Tensor) -> Score:
@@ -78,11 +80,11 @@ def consistency(pictures: Tensor) -> Score:
     """
     left, right = halves(pictures.double())
     n = len(left)
-    own = (left - right).square().mean((1, 2))  # (n, 2)
+    own = (left - right).square().mean((1, 2))  # (n, 4)
     # the mean over all pairs i, j of |left_i − right_j|², without the n²: both variances and the gap of the means
-    every = (left.var(0, False) + right.var(0, False) + (left.mean(0) - right.mean(0)).square()).mean((0, 1))  # (2,)
+    every = (left.var(0, False) + right.var(0, False) + (left.mean(0) - right.mean(0)).square()).mean((0, 1))  # (4,)
     others = (n * every - own.mean(0)) / (n - 1)  # without i = j
-    others = others.clamp_min(1e-12)
+    own, others = own + 1e-9, others + 1e-9  # one image n times: 0/0 shall be no agreement
     spread = cells(pictures).var(0).mean().item() / VARIANCE
     each = 1 - own.mean(1) / others.mean()
     return Score(each, (1 - own.mean(0) / others).tolist(), spread)

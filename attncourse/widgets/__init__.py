@@ -6,6 +6,7 @@
 from .addressing.widget import AddressingBench
 from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
+from .generate_click.widget import GenerateClick
 from .heads.widget import Heads
 from .machine.widget import RunMachine
 from .memory_horizon.widget import MemoryHorizon
@@ -24,6 +25,7 @@ __all__ = [
     "AddressingBench",
     "DateTranslator",
     "DrawDigit",
+    "GenerateClick",
     "Heads",
     "LocalWindow",
     "MemoryHorizon",

@@ -17,7 +17,7 @@ from ..training import fit
 from . import Recipe, load
 
 BLOCKS = {"attention": partial(ImageAttention, pool=2), "residual": Residual}
-CONFIG = {"d_latent": 32, "channels": 32, "batch": 16, "lr": [4e-4, 1e-3]}
+CONFIG = {"d_latent": 64, "channels": 32, "batch": 16, "lr": [4e-4, 1e-3]}
 ROWS = 24  # of the journal
 COLUMNS = ("step", "consistency", "spread", "gamma_generator", "gamma_discriminator")
 COLLAPSED = 0.2  # of the data's variance
@@ -93,25 +93,25 @@ def evaluate(model: Symmetric, config: dict, seed: int) -> dict[str, float]:
 
 
 class Reader(nn.Module):
-    """Which corner of the colour cube is each cell nearest to? images (B, 3, 32, 32) -> logits (B, 16, 8)
+    """Which corner of the colour cube is each cell nearest to? images (B, 3, 32, 32) -> logits (B, 32, 8)
 
-    Its 48 `features`, one linear layer before the answer, are what `frechet` compares.
+    Its 64 `features`, one linear layer before the answer, are what `frechet` compares.
     """
 
-    def __init__(self, width: int = 24, d_features: int = 48):
+    def __init__(self, width: int = 24, d_features: int = 64):
         super().__init__()
         self.look = nn.Sequential(
-            nn.Conv2d(3, width, 4, 4), nn.ReLU(), nn.Conv2d(width, width, 2, 2), nn.ReLU(), nn.Flatten(),
-            nn.Linear(width * task.CELLS**2, d_features),
+            nn.Conv2d(3, width, 4, 4), nn.ReLU(), nn.Conv2d(width, width, (2, 1), (2, 1)), nn.ReLU(), nn.Flatten(),
+            nn.Linear(width * task.ROWS * task.COLUMNS, d_features),
         )  # fmt: skip
-        self.out = nn.Sequential(nn.ReLU(), nn.Linear(d_features, 8 * task.CELLS**2))
+        self.out = nn.Sequential(nn.ReLU(), nn.Linear(d_features, 8 * task.ROWS * task.COLUMNS))
 
     def forward(self, images: Tensor) -> Tensor:
         return self.out(self.look(images)).unflatten(1, (-1, 8))
 
 
 def corners(colours: Tensor) -> Tensor:
-    """Red, green and blue above or below the middle: three bits.    colours (n, 3, 4, 4) -> classes (n, 16)"""
+    """Red, green and blue above or below the middle: three bits.    colours (n, 3, 4, 8) -> classes (n, 32)"""
     bits = (colours > 0).long()
     return (bits * bits.new_tensor([1, 2, 4])[:, None, None]).sum(1).flatten(1)
 
@@ -149,7 +149,7 @@ reader = cache(lambda: load("symmetry-reader")[0])
 
 @torch.no_grad()
 def features(images: Tensor, model: Reader | None = None, device=None) -> Tensor:
-    """What the reader makes of images, before it answers.    (n, 3, 32, 32) -> (n, 48)"""
+    """What the reader makes of images, before it answers.    (n, 3, 32, 32) -> (n, 64)"""
     model = model or reader().to(images.device)
     return model.look(images.to(device or images.device)).cpu()
 
