@@ -168,8 +168,8 @@ def waves(channels: int, side: int) -> Tensor:
 class Discriminator(nn.Module):
     """images (B, 3, 32, 32), all real or all made -> one score each (B,), large for what looks real.
 
-    Differs from the paper: a learned map of places, waves at first, is added before the block (a 1×1 convolution does not know where
-    it is, and a mirror is about nothing else), and one channel tells how much the batch varies.
+    Differs from the paper: a learned map of places, waves at first, is added before the block (a 1×1 convolution does
+    not know where it is, and a mirror is about nothing else), and one channel tells how much the batch varies.
     """
 
     def __init__(self, block: Block, channels: int = 32):

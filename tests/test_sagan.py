@@ -53,14 +53,15 @@ def test_the_block_is_the_papers_sum_over_positions(pool):
     assert weights.shape == (2, n, m)
     for b in range(2):
         for j in range(n):
-            at = divmod(j, 6)
+            r, c = divmod(j, 6)
+            at = (b, slice(None), r, c)
             cells = [divmod(i, 6 // pool) for i in range(m)]
-            score = torch.stack([f[b, :, r, c] @ g[b, :, *at] for r, c in cells])
+            score = torch.stack([f[b, :, r, c] @ g[at] for r, c in cells])
             beta = score.exp() / score.exp().sum()
             assert_close(weights[b, j], beta)
             read = sum(w * h[b, :, r, c] for w, (r, c) in zip(beta, cells, strict=True))
-            out = (block.out.inner.weight[:, :, 0, 0] @ read) * 0.7 + x[b, :, *at]
-            assert_close(y[b, :, *at], out)
+            out = (block.out.inner.weight[:, :, 0, 0] @ read) * 0.7 + x[at]
+            assert_close(y[at], out)
 
 
 def test_the_general_block_with_a_dot_product_is_the_papers():
@@ -85,7 +86,7 @@ def test_f_and_g_exchanged_is_a_renaming():
     """A block with keys and query exchanged, and their weights too, is the same function."""
     torch.manual_seed(4)
     block, x = opened(sagan.ImageAttention(8)), torch.randn(2, 8, 4, 4)
-    query, keys, values = block.parts(x)
+    query, keys, _ = block.parts(x)
     scored = torch.einsum("bjd,bid->bji", query, keys)  # s_ij with g at j and f at i
     renamed = torch.einsum("bid,bjd->bji", keys, query)  # the two factors in the other order
     assert_close(scored, renamed)

@@ -1,6 +1,7 @@
 """The GANs of the zoo: what they promise on fresh latents, that training can be killed, and that a collapse is said."""
 
 import json
+from itertools import count
 
 import pytest
 import torch
@@ -51,7 +52,7 @@ def test_the_card_is_what_the_weights_reach(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_journal_ships_with_the_weights(name):
     model, card = zoo.load(name)
-    step, consistency, spread, *gates = model.journal.T
+    step, consistency, _, *gates = model.journal.T
     assert step.max() >= 0.99 * card["steps"] and (step.diff() > 0).all() and (consistency[-1] - consistency[0]) > 0
     ends = [model.generator.block.out.gamma, model.discriminator.block.out.gamma]
     assert_close(torch.stack([gate[-1] for gate in gates]), torch.stack(ends).detach(), rtol=0, atol=2e-3)
@@ -89,9 +90,10 @@ def test_a_killed_training_goes_on_where_it_was(tmp_path, rarely, capsys):
     whole, history = run(tmp_path, 6, "whole")
 
     def killed(*args, measure, **more):
-        def until(model, batch, count=[0]):
-            count[0] += 1
-            if count[0] == 4:
+        calls = count(1)
+
+        def until(model, batch):
+            if next(calls) == 4:
                 raise KeyboardInterrupt
             return args[2](model, batch)
 

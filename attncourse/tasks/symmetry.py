@@ -34,7 +34,7 @@ class Score(NamedTuple):
 
 def patterns(n: int, draw: torch.Generator) -> Tensor:
     """Mirrored left to right.    -> colours (n, 3, 4, 8)"""
-    left = unmirrored(n, draw)[..., : HALF]
+    left = unmirrored(n, draw)[..., :HALF]
     return torch.cat([left, left.flip(3)], 3)
 
 
@@ -68,7 +68,7 @@ def cells(pictures: Tensor) -> Tensor:
 def halves(pictures: Tensor) -> tuple[Tensor, Tensor]:
     """Cells of the left, and their partners: the k-th column is APART[k] from its own.    -> 2 of (n, 3, 4, 4)"""
     means = cells(pictures)
-    return means[..., : HALF].flip(3), means[..., HALF :]
+    return means[..., :HALF].flip(3), means[..., HALF:]
 
 
 def consistency(pictures: Tensor) -> Score:

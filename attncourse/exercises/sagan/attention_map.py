@@ -189,7 +189,7 @@ def image_attention(x, f, g, h, gamma):
         ),
         Misconception(
             "the input is not added",
-            "You return $\\gamma\\, o$ alone. With $\\gamma = 0$ that is an image of zeros: the network behind it would "
+            "You return $\\gamma\\, o$ alone. With $\\gamma = 0$ that is an image of zeros: what comes behind it would "
             "see nothing on the first step, and nothing before it would get a gradient.",
             (
                 _version(join=lambda x, context, gamma: gamma * context),
@@ -207,7 +207,7 @@ def image_attention(x, f, g, h, gamma):
         ),
         Misconception(
             "the gate mixes",
-            "You take $\\gamma o + (1 - \\gamma) x$, as the gate of a GRU would. Here $\\gamma$ may be any number, also "
+            "You take $\\gamma o + (1 - \\gamma) x$, as a GRU does. Here $\\gamma$ may be any number, even "
             "above 1 or below 0, and the input always stays whole.",
             (_version(join=lambda x, context, gamma: gamma * context + (1 - gamma) * x),),
         ),

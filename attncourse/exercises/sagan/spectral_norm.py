@@ -39,10 +39,10 @@ def _by_einsum(weight, u, steps):
     return weight / sigma, sigma
 
 
-def _case(kind, seed, O=4, I=3, k=2, steps=2, scale=1.0, dtype=torch.float32, gradients=()):
+def _case(kind, seed, out=4, into=3, k=2, steps=2, scale=1.0, dtype=torch.float32, gradients=()):
     draw = torch.Generator().manual_seed(seed)
-    weight = scale * torch.randn(O, I, k, k, generator=draw, dtype=dtype)
-    u = F.normalize(torch.randn(O, generator=draw, dtype=dtype), dim=0)
+    weight = scale * torch.randn(out, into, k, k, generator=draw, dtype=dtype)
+    u = F.normalize(torch.randn(out, generator=draw, dtype=dtype), dim=0)
     return Case(kind, {"weight": weight, "u": u, "steps": steps}, gradients)
 
 
@@ -61,10 +61,10 @@ def _cases(seed):
         _case("a few steps", seed + 1, steps=3),
         _apart(_case("so many steps that it has arrived", seed + 2, steps=60)),
         _case("a 1×1 convolution", seed + 3, k=1),
-        _case("one channel in and one out", seed + 4, O=1, I=1, k=3),
-        _case("more channels out than numbers in", seed + 5, O=9, I=2, k=1),
+        _case("one channel in and one out", seed + 4, out=1, into=1, k=3),
+        _case("more channels out than numbers in", seed + 5, out=9, into=2, k=1),
         # Here torch can notice no mistake in a shape, and so the mistake can be told from its values.
-        _case("as many channels out as numbers in", seed + 6, O=4, I=4, k=1),
+        _case("as many channels out as numbers in", seed + 6, out=4, into=4, k=1),
         _case("small weights", seed + 7, scale=0.01),
         _case("large weights", seed + 8, scale=300.0, steps=12),
         _case("float64 inputs", seed + 9, dtype=torch.float64),
@@ -249,7 +249,7 @@ def spectral_norm(weight, u, steps):
         ),
         Misconception(
             "sigma is a constant in the gradient",
-            "The values are right, the gradient is not: $\\sigma$ is cut off with $u$ and $v$. Then a layer would learn "
+            "The values are right, the gradient is not: $\\sigma$ is cut off with $u$ and $v$. Then a layer would try "
             "to grow along its largest direction, and be divided again, for ever. $u$ and $v$ are constants, "
             "$\\sigma = u^\\top W v$ is not.",
             (_constant, lambda weight, u, steps: (weight / (s := spectral_norm(weight, u, steps)[1]).detach(), s)),

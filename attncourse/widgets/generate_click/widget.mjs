@@ -100,14 +100,16 @@ function board(onask) {
     "aria-roledescription": "position", "aria-valuemin": 0, "aria-valuemax": SIDE * SIDE - 1 }, mark);
   const node = html("div", { class: "attn-click-board" }, canvas, cover);
   let at = [0, 0];
+  // Remembered at once: while the weights are loading nothing is drawn, and the next key goes on from here
+  const ask = (place) => onask((at = place));
   cover.addEventListener("click", (event) => {
     const box = cover.getBoundingClientRect();
     const cell = (x, size) => Math.max(0, Math.min(SIDE - 1, Math.floor((SIDE * x) / size)));
-    onask([cell(event.clientY - box.top, box.height), cell(event.clientX - box.left, box.width)]);
+    ask([cell(event.clientY - box.top, box.height), cell(event.clientX - box.left, box.width)]);
   });
   arrows(cover, ([dx, dy], big) => {
     const step = big ? 4 : 1;
-    onask([at[0] - dy * step, at[1] + dx * step].map((x) => Math.max(0, Math.min(SIDE - 1, x))));
+    ask([at[0] - dy * step, at[1] + dx * step].map((x) => Math.max(0, Math.min(SIDE - 1, x))));
   });
   node.draw = (pixels, place) => {
     const picture = canvas.getContext("2d");
