@@ -1,4 +1,4 @@
-"""Two GANs on mirrored patterns, with attention and without, and the classifier whose features measure them (chapter 15)."""
+"""GANs on mirrored patterns, with attention and without, and the classifier whose features measure them (chapter 15)."""
 
 import sys
 from collections.abc import Iterator
