@@ -117,9 +117,10 @@ def up(d_in: int, d_out: int) -> nn.Module:
     return spectral_norm(nn.ConvTranspose2d(d_in, d_out, 4, 2, 1))
 
 
-def down(d_in: int, d_out: int) -> nn.Module:
+def down(d_in: int, d_out: int, dilation: int = 1) -> nn.Module:
     """(B, d_in, 2H, 2W) -> (B, d_out, H, W)"""
-    return nn.Sequential(spectral_norm(nn.Conv2d(d_in, d_out, 4, 2, 1)), nn.LeakyReLU(0.1))
+    convolution = nn.Conv2d(d_in, d_out, 4, 2, 2 * dilation - 1, dilation)  # dilated, it sees further at no cost
+    return nn.Sequential(spectral_norm(convolution), nn.LeakyReLU(0.1))
 
 
 class Generator(nn.Module):
@@ -128,7 +129,7 @@ class Generator(nn.Module):
     `before(z)` are the features that the block is given, (B, channels, 16, 16).
     """
 
-    def __init__(self, block: Block, d_latent: int = 64, channels: int = 32):
+    def __init__(self, block: Block, d_latent: int = 32, channels: int = 32):
         super().__init__()
         self.first = spectral_norm(nn.Linear(d_latent, channels * 16))
         self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(3))
@@ -177,7 +178,7 @@ class Discriminator(nn.Module):
         self.first = spectral_norm(nn.Conv2d(3, channels, 4, 2, 1))
         self.places = nn.Parameter(0.5 * waves(channels, 16))
         self.block = block(channels)
-        self.downs = nn.ModuleList([down(channels, channels), down(channels + 1, channels)])
+        self.downs = nn.ModuleList([down(channels, channels, 2), down(channels + 1, channels)])
         self.last = spectral_norm(nn.Linear(channels * 16, 1))
 
     def before(self, images: Tensor) -> Tensor:
@@ -192,7 +193,7 @@ class Discriminator(nn.Module):
 class GAN(nn.Module):
     """Both networks with the same kind of block.    z (B, d_latent) -> images"""
 
-    def __init__(self, block: Block, d_latent: int = 64, channels: int = 32):
+    def __init__(self, block: Block, d_latent: int = 32, channels: int = 32):
         super().__init__()
         self.d_latent = d_latent
         self.generator = Generator(block, d_latent, channels)

@@ -1,6 +1,6 @@
 """Mirrored patterns: images whose far-apart parts must agree, and an exact score of whether they do.
 
-An image is 32×32 pixels, four rows of eight cells of one colour each. The colours of the left half are drawn at
+An image is 32×32 pixels, two rows of eight cells of one colour each. The colours of the left half are drawn at
 random; the right half is their mirror image. What stands in a cell says nothing about any other but its partner.
 """
 
@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 SIZE = 32  # pixels along each side
-ROWS, COLUMNS = 4, 8
-CELL = (SIZE // ROWS, SIZE // COLUMNS)  # 8×4 pixels
+ROWS, COLUMNS = 2, 8
+CELL = (SIZE // ROWS, SIZE // COLUMNS)  # 16×4 pixels
 HALF = COLUMNS // 2
 REACH = 0.9  # colours are uniform from -0.9 to 0.9 in red, green and blue: inside what a tanh reaches
 VARIANCE = REACH**2 / 3
@@ -33,18 +33,18 @@ class Score(NamedTuple):
 
 
 def patterns(n: int, draw: torch.Generator) -> Tensor:
-    """Mirrored left to right.    -> colours (n, 3, 4, 8)"""
+    """Mirrored left to right.    -> colours (n, 3, 2, 8)"""
     left = unmirrored(n, draw)[..., :HALF]
     return torch.cat([left, left.flip(3)], 3)
 
 
 def unmirrored(n: int, draw: torch.Generator) -> Tensor:
-    """The same without the rule: whatever agrees here agrees by chance.    -> colours (n, 3, 4, 8)"""
+    """The same without the rule: whatever agrees here agrees by chance.    -> colours (n, 3, 2, 8)"""
     return REACH * (2 * torch.rand(n, 3, ROWS, COLUMNS, generator=draw) - 1)
 
 
 def render(colours: Tensor) -> Tensor:
-    """colours (n, 3, 4, 8) -> images (n, 3, 32, 32), from -1 to 1"""
+    """colours (n, 3, 2, 8) -> images (n, 3, 32, 32), from -1 to 1"""
     return colours.repeat_interleave(CELL[0], 2).repeat_interleave(CELL[1], 3)
 
 
@@ -61,12 +61,12 @@ def stream(n: int, seed: int) -> Iterator[Tensor]:
 
 
 def cells(pictures: Tensor) -> Tensor:
-    """The mean colour of each cell.    pictures (n, 3, 32, 32) -> (n, 3, 4, 8)"""
+    """The mean colour of each cell.    pictures (n, 3, 32, 32) -> (n, 3, 2, 8)"""
     return F.avg_pool2d(pictures, CELL)
 
 
 def halves(pictures: Tensor) -> tuple[Tensor, Tensor]:
-    """Cells of the left, and their partners: the k-th column is APART[k] from its own.    -> 2 of (n, 3, 4, 4)"""
+    """Cells of the left, and their partners: the k-th column is APART[k] from its own.    -> 2 of (n, 3, 2, 4)"""
     means = cells(pictures)
     return means[..., :HALF].flip(3), means[..., HALF:]
 

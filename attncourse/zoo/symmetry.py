@@ -1,4 +1,4 @@
-"""GANs on mirrored patterns, with attention and without, and the classifier whose features measure them (chapter 15)."""
+"""GANs on mirrored patterns, with and without attention, and the classifier whose features measure them (ch. 15)."""
 
 import sys
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ..training import fit
 from . import Recipe, load
 
 BLOCKS = {"attention": partial(ImageAttention, pool=2), "residual": Residual}
-CONFIG = {"d_latent": 64, "channels": 32, "batch": 16, "lr": [8e-4, 1.2e-3]}
+CONFIG = {"d_latent": 32, "channels": 32, "batch": 16, "lr": [8e-4, 1.2e-3]}
 ROWS = 24  # of the journal
 COLUMNS = ("step", "consistency", "spread", "gamma_generator", "gamma_discriminator")
 COLLAPSED = 0.2  # of the data's variance
@@ -91,7 +91,7 @@ def evaluate(model: Symmetric, config: dict, seed: int) -> dict[str, float]:
 
 
 class Reader(nn.Module):
-    """Which corner of the colour cube is each cell nearest to? images (B, 3, 32, 32) -> logits (B, 32, 8)
+    """Which corner of the colour cube is each cell nearest to? images (B, 3, 32, 32) -> logits (B, 16, 8)
 
     Its 64 `features`, one linear layer before the answer, are what `frechet` compares.
     """
@@ -99,7 +99,7 @@ class Reader(nn.Module):
     def __init__(self, width: int = 24, d_features: int = 64):
         super().__init__()
         self.look = nn.Sequential(
-            nn.Conv2d(3, width, 4, 4), nn.ReLU(), nn.Conv2d(width, width, (2, 1), (2, 1)), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(3, width, 4, 4), nn.ReLU(), nn.Conv2d(width, width, (4, 1), (4, 1)), nn.ReLU(), nn.Flatten(),
             nn.Linear(width * task.ROWS * task.COLUMNS, d_features),
         )  # fmt: skip
         self.out = nn.Sequential(nn.ReLU(), nn.Linear(d_features, 8 * task.ROWS * task.COLUMNS))
@@ -109,7 +109,7 @@ class Reader(nn.Module):
 
 
 def corners(colours: Tensor) -> Tensor:
-    """Red, green and blue above or below the middle: three bits.    colours (n, 3, 4, 8) -> classes (n, 32)"""
+    """Red, green and blue above or below the middle: three bits.    colours (n, 3, 2, 8) -> classes (n, 16)"""
     bits = (colours > 0).long()
     return (bits * bits.new_tensor([1, 2, 4])[:, None, None]).sum(1).flatten(1)
 
@@ -153,13 +153,13 @@ def features(images: Tensor, model: Reader | None = None, device=None) -> Tensor
 
 
 def recipe(name: str, block: str, about: str) -> Recipe:
-    return Recipe(name, about, partial(dict, CONFIG | {"block": block}), build, train, 2_500, evaluate)
+    return Recipe(name, about, partial(dict, CONFIG | {"block": block}), build, train, 1_500, evaluate)
 
 
 RECIPES = [
     Recipe(
         "symmetry-reader", "classifier of the colours of cells; its features are what `frechet` compares",
-        partial(dict, {"batch": 64, "lr": 2e-3}), lambda config: Reader(), train_reader, 1_500, evaluate_reader,
+        partial(dict, {"batch": 64, "lr": 2e-3}), lambda config: Reader(), train_reader, 1_000, evaluate_reader,
     ),
     recipe("sagan-symmetry", "attention", "GAN with attention at 16×16: mirrored patterns"),
     recipe("dcgan-symmetry", "residual", "the same GAN with a residual block in the attention's place"),

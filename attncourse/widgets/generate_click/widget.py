@@ -9,7 +9,7 @@ from torch import Tensor
 from .. import bundle
 from ..base import ZooWidget
 
-LATENT, SIDE, GRID = 64, 16, 8  # numbers of z; positions that ask, and that are asked, along each side
+LATENT, SIDE, GRID = 32, 16, 8  # numbers of z; positions that ask, and that are asked, along each side
 REACH = 3.0
 
 
@@ -22,7 +22,7 @@ def latent(seed: int) -> list[float]:
 class GenerateClick(ZooWidget):
     """sagan-symmetry, drawing in the browser.
 
-    Traits, both ways: latent, 64 numbers from -3 to 3; place, [row, column] of the position that is asked, 0 to 15;
+    Traits, both ways: latent, 32 numbers from -3 to 3; place, [row, column] of the position that is asked, 0 to 15;
     network, whose block is asked: "generator" or "discriminator". `run()` computes by PyTorch what the page shows.
     The first screen shows `example`, computed here, so that it stands there before any weights are loaded.
     """
