@@ -212,12 +212,21 @@ def image_attention(x, f, g, h, gamma):
             (_version(join=lambda x, context, gamma: gamma * context + (1 - gamma) * x),),
         ),
         Misconception(
-            "f and g have changed places",
+            "the roles of f and g are exchanged",
             "Everything is right but the roles of `f` and `g`. In a network that *learns* both this is no bug at all: "
             "$f$ and $g$ are two names, training fills in either, and your block can compute exactly what the paper's "
             "can. Here, though, both are given, and the task says which is which: $g$ at the reader $j$, $f$ at the "
             "position $i$ that is read. Exchange the two.",
             (_version(scores=lambda x, f, g: _scores(x, g, f)),),
+        ),
+        Misconception(
+            "the gate is squashed",
+            "You send $\\gamma$ through a sigmoid or a tanh. A sigmoid of 0 is a half: the block would not begin as "
+            "nothing. $\\gamma$ is a plain number, and may become as large as training likes.",
+            (
+                _version(join=lambda x, context, gamma: gamma.sigmoid() * context + x),
+                _version(join=lambda x, context, gamma: gamma.tanh() * context + x),
+            ),
         ),
         Misconception(
             "the scores are divided by a root",

@@ -224,6 +224,12 @@ def hinge_losses(real, fake):
             ),
         ),
         Misconception(
+            "the two losses have changed places",
+            "Both losses are right, and you return the generator's first. $L_D$ comes first, then $L_G$: exchanged, each "
+            "network would minimise the other's.",
+            (lambda real, fake: (_g(real, fake), _d(real, fake)),),
+        ),
+        Misconception(
             "one of the two terms is left out",
             "Your discriminator is told about one kind of image only: calling everything real (or everything fake) "
             "costs it nothing.",

@@ -224,7 +224,7 @@ def spectral_norm(weight, u, steps):
             (_version(norm=lambda u, m, v: (u @ m @ v) ** 2),),
         ),
         Misconception(
-            "divided by the root",
+            "the weights are divided by something else",
             "$\\sigma$ is right, the weights are divided by something else: by its root, or not at all, or multiplied.",
             (
                 _version(divide=lambda w, s: w / s.sqrt()),
