@@ -225,7 +225,7 @@ def hinge_losses(real, fake):
         ),
         Misconception(
             "the two losses have changed places",
-            "Both losses are right, and you return the generator's first. $L_D$ comes first, then $L_G$: exchanged, each "
+            "Both losses are right, and you return the generator's first. $L_D$ comes first, then $L_G$: else each "
             "network would minimise the other's.",
             (lambda real, fake: (_g(real, fake), _d(real, fake)),),
         ),
