@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from . import glimpse, luong, masks, ntm_bench, pointer_bench, seq2seq, sequential, transformer_bench
+from . import glimpse, luong, masks, ntm_bench, pointer_bench, sagan_bench, seq2seq, sequential, transformer_bench
 from .attention import attend
 from .decoding import greedy
 from .tasks.text import BEGIN, END
@@ -127,4 +127,5 @@ SUITES = {
     "transformer": transformer_bench.bench,
     "ntm": ntm_bench.bench,
     "pointer": pointer_bench.bench,
+    "sagan": sagan_bench.bench,
 }

@@ -12,6 +12,7 @@ from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeed
 from attncourse.memn2n import AttentiveReader, MemN2N
 from attncourse.ntm import NTM, FeedForward
 from attncourse.pointer import Attending, BothWays, PointerNetwork, Reader
+from attncourse.sagan import Discriminator, Generator, ImageAttention, NonLocal, Residual
 from attncourse.selfattention import HAN, LSTMN, Mean, SelfAttention
 from attncourse.seq2seq import EncoderDecoder, RNNsearch
 from attncourse.transformer import Transformer
@@ -156,6 +157,31 @@ for name, encoder in {
     "Attending": lambda: Attending(2, 8, 2, 2, 16),
 }.items():
     MODELS[f"PointerNetwork, LSTM, {name}"] = pointing(encoder)
+
+
+def opened(block):
+    """The gate open: closed, the whole block would be its input."""
+    for name, parameter in block.named_parameters():
+        if name.endswith("gamma"):
+            parameter.data.fill_(0.5)
+    return block.eval()  # in training every call is a step of the power iteration
+
+
+MODELS["NonLocal"] = lambda: (
+    NonLocal(*(torch.nn.Conv2d(8, n, 1) for n in (2, 2, 4)), torch.nn.Conv2d(4, 8, 1), scores.scaled_dot),
+    (torch.randn(2, 8, 5, 6),),
+)
+for name, block in {
+    "attention": ImageAttention,
+    "pooled": lambda c: ImageAttention(c, 2),
+    "residual": Residual,
+}.items():
+    MODELS[f"block, {name}"] = lambda block=block: (opened(block(16)), (torch.randn(2, 16, 4, 6),))
+    MODELS[f"Generator, {name}"] = lambda block=block: (opened(Generator(block, 5, 8)), (torch.randn(3, 5),))
+    MODELS[f"Discriminator, {name}"] = lambda block=block: (
+        opened(Discriminator(block, 8)),
+        (torch.rand(3, 3, 32, 32),),
+    )
 
 
 def first(output):

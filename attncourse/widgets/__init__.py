@@ -8,6 +8,7 @@ from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
 from .drop_points.widget import DropPoints
 from .family_map.widget import FamilyMap
+from .generate_click.widget import GenerateClick
 from .heads.widget import Heads
 from .machine.widget import RunMachine
 from .memory_horizon.widget import MemoryHorizon
@@ -28,6 +29,7 @@ __all__ = [
     "DrawDigit",
     "DropPoints",
     "FamilyMap",
+    "GenerateClick",
     "Heads",
     "LocalWindow",
     "MemoryHorizon",

@@ -1,0 +1,246 @@
+import {
+  argmax, arrows, conv2d, conv2dBackward, dot, fixed, html, linear, loadZoo, radios, softmax, uniforms, widget, words,
+} from "../lib.mjs";
+
+const [SIZE, SIDE, GRID, SLIDERS, REACH] = [32, 16, 8, 4, 3];
+
+// ---- the model, as attncourse.sagan ----
+
+// A weight divided by its largest singular value, u·Wv with the vectors that training left; its rows are the outputs
+export function normed(net, name, transposed = false) {
+  const [weight, u, v] = ["original", "0._u", "0._v"].map((part) => net[`${name}.parametrizations.weight.${part}`]);
+  const [A, B] = weight.shape;
+  const inner = weight.data.length / (A * B);
+  let sigma = 0;
+  for (let n = 0; n < weight.data.length; n++) {
+    const [a, b, k] = [Math.floor(n / (B * inner)), Math.floor(n / inner) % B, n % inner];
+    sigma += weight.data[n] * (transposed ? u.data[b] * v.data[a * inner + k] : u.data[a] * v.data[b * inner + k]);
+  }
+  return { shape: weight.shape, data: weight.data.map((w) => w / sigma) };
+}
+
+const map = (x, f) => ({ shape: x.shape, data: x.data.map(f) });
+
+// A transposed convolution is the backward pass of a convolution: 4×4, stride 2, padding 1
+function grow(net, name, x) {
+  const [, H, W] = x.shape;
+  const weight = normed(net, name, true);
+  const shape = [weight.shape[1], 2 * H, 2 * W];
+  const y = conv2dBackward(x, weight, shape, { stride: [2, 2], padding: [1, 1] });
+  const bias = net[`${name}.bias`].data;
+  return map(y, (a, n) => a + bias[Math.floor(n / (4 * H * W))]);
+}
+
+// Batch normalisation at rest, then ReLU
+function settle(net, name, x) {
+  const [weight, bias, mean, variance] = ["weight", "bias", "running_mean", "running_var"].map((part) => net[`${name}.${part}`].data);
+  const size = x.shape[1] * x.shape[2];
+  return map(x, (a, n) => {
+    const c = Math.floor(n / size);
+    return Math.max(0, ((a - mean[c]) / Math.sqrt(variance[c] + 1e-5)) * weight[c] + bias[c]);
+  });
+}
+
+// The largest of each 2×2
+function pool({ shape: [C, H, W], data }) {
+  const out = new Float32Array((C * H * W) / 4);
+  for (let n = 0; n < out.length; n++) {
+    const [c, i, j] = [Math.floor((4 * n) / (H * W)), Math.floor((2 * n) / W) % (H / 2), n % (W / 2)];
+    const at = (c * H + 2 * i) * W + 2 * j;
+    out[n] = Math.max(data[at], data[at + 1], data[at + W], data[at + W + 1]);
+  }
+  return { shape: [C, H / 2, W / 2], data: out };
+}
+
+// (C, H, W) -> a vector of channels for each position
+function positions({ shape: [C, H, W], data }) {
+  return Array.from({ length: H * W }, (_, n) => Float32Array.from({ length: C }, (_, c) => data[c * H * W + n]));
+}
+
+// Every position's query with all keys -> what comes out of the block, and a map for each position
+export function block(net, name, x) {
+  const query = positions(conv2d(x, normed(net, `${name}.query`)));
+  const keys = positions(pool(conv2d(x, normed(net, `${name}.keys.0`))));
+  const values = positions(pool(conv2d(x, normed(net, `${name}.values.0`))));
+  const maps = query.map((q) => softmax(keys.map((k) => dot(q, k))));
+  const width = values[0].length;
+  const read = new Float32Array(width * maps.length);
+  maps.forEach((weights, j) => weights.forEach((w, i) => {
+    for (let c = 0; c < width; c++) read[c * maps.length + j] += w * values[i][c];
+  }));
+  const out = conv2d({ shape: [width, x.shape[1], x.shape[2]], data: read }, normed(net, `${name}.out.inner`));
+  const gamma = net[`${name}.out.gamma`].data[0];
+  return { y: map(x, (a, n) => a + gamma * out.data[n]), maps };
+}
+
+// z -> the picture (3, 32, 32) from -1 to 1, and the maps of both networks' blocks
+export function generate(net, z) {
+  const first = linear(Float32Array.from(z), normed(net, "generator.first"), net["generator.first.bias"]);
+  let x = settle(net, "generator.norms.0", { shape: [first.length / 16, 4, 4], data: first });
+  for (const i of [0, 1]) x = settle(net, `generator.norms.${i + 1}`, grow(net, `generator.ups.${i}`, x));
+  const { y, maps } = block(net, "generator.block", x);
+  const picture = map(grow(net, "generator.last", y), Math.tanh);
+  const seen = conv2d(picture, normed(net, "discriminator.first"), net["discriminator.first.bias"], { stride: [2, 2], padding: [1, 1] });
+  const places = net["discriminator.places"].data;
+  const features = map(seen, (a, n) => (a > 0 ? a : 0.1 * a) + places[n]);
+  return { picture: picture.data, maps: { generator: maps, discriminator: block(net, "discriminator.block", features).maps } };
+}
+
+// ---- the page ----
+
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const byte = (x) => Math.round(127.5 * (x + 1));
+
+// A picture whose positions can be asked: pointer, touch, or arrow keys
+function board(onask) {
+  const label = "picture: arrow keys move the position that is asked";
+  const canvas = html("canvas", { width: SIZE, height: SIZE, role: "img", "aria-label": "The generated picture" });
+  const mark = html("span", { class: "attn-click-mark" });
+  const cover = html("div", { class: "attn-click-cover", tabindex: 0, role: "slider", "aria-label": label,
+    "aria-roledescription": "position", "aria-valuemin": 0, "aria-valuemax": SIDE * SIDE - 1 }, mark);
+  const node = html("div", { class: "attn-click-board" }, canvas, cover);
+  let at = [0, 0];
+  // Remembered at once: while the weights are loading nothing is drawn, and the next key goes on from here
+  const ask = (place) => onask((at = place));
+  cover.addEventListener("click", (event) => {
+    const box = cover.getBoundingClientRect();
+    const cell = (x, size) => Math.max(0, Math.min(SIDE - 1, Math.floor((SIDE * x) / size)));
+    ask([cell(event.clientY - box.top, box.height), cell(event.clientX - box.left, box.width)]);
+  });
+  arrows(cover, ([dx, dy], big) => {
+    const step = big ? 4 : 1;
+    ask([at[0] - dy * step, at[1] + dx * step].map((x) => Math.max(0, Math.min(SIDE - 1, x))));
+  });
+  node.draw = (pixels, place) => {
+    const picture = canvas.getContext("2d");
+    const image = picture.createImageData(SIZE, SIZE);
+    for (let n = 0; n < SIZE * SIZE; n++)
+      image.data.set([pixels[n], pixels[SIZE * SIZE + n], pixels[2 * SIZE * SIZE + n], 255], 4 * n);
+    picture.putImageData(image, 0, 0);
+    at = place;
+    Object.assign(mark.style, { top: `${(100 * at[0]) / SIDE}%`, left: `${(100 * at[1]) / SIDE}%` });
+    cover.setAttribute("aria-valuenow", at[0] * SIDE + at[1]);
+    cover.setAttribute("aria-valuetext", `row ${at[0] + 1}, column ${at[1] + 1} of ${SIDE}`);
+  };
+  return node;
+}
+
+// 8×8 regions, darker for more weight; the frame is the mirror partner's region
+function chart() {
+  const cells = Array.from({ length: GRID * GRID }, () => html("span", {}));
+  const node = html("div", { class: "attn-click-map", role: "img" }, ...cells);
+  node.draw = (weights, partner) => {
+    const most = Math.max(...weights);
+    cells.forEach((cell, i) => {
+      cell.style.setProperty("--w", (weights[i] / most).toFixed(3));
+      cell.classList.toggle("attn-click-partner", i === partner);
+    });
+  };
+  return node;
+}
+
+const partnerOf = ([r, c]) => Math.floor(r / 2) * GRID + Math.floor((SIDE - 1 - c) / 2);
+const region = (i) => `row ${Math.floor(i / GRID) + 1}, column ${(i % GRID) + 1}`;
+
+function sentence(place, weights, network) {
+  const [best, partner] = [argmax(weights), partnerOf(place)];
+  const there = best === partner ? "that is its mirror partner" : `its mirror partner (${region(partner)}) gets ${fixed(weights[partner], 3)}`;
+  return `The ${network}'s position at row ${place[0] + 1}, column ${place[1] + 1} of 16 looks most at the region in ${region(best)} of 8, `
+    + `weight ${fixed(weights[best], 3)} (one in 64 is ${fixed(1 / 64, 3)}); ${there}.`;
+}
+
+function slider(i, onmove) {
+  const number = html("output", {});
+  const input = html("input", { type: "range", min: -REACH, max: REACH, step: 0.01, "aria-label": `latent ${i + 1}`, oninput: () => onmove(Number(input.value)) });
+  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, `z${"₁₂₃₄"[i]} `, number), input);
+  node.choose = (value) => {
+    input.value = value;
+    number.textContent = fixed(value, 2);
+  };
+  return node;
+}
+
+// n numbers, normally distributed, the same for the same seed (Box and Muller)
+function normal(seed, n) {
+  const u = uniforms(seed, 2 * n);
+  return Array.from({ length: n }, (_, i) => {
+    const x = Math.sqrt(-2 * Math.log(1 - u[2 * i])) * Math.cos(2 * Math.PI * u[2 * i + 1]);
+    return Math.max(-REACH, Math.min(REACH, Math.round(100 * x) / 100));
+  });
+}
+
+function render({ model, el }) {
+  let [net, loading, made] = [null, null, null];
+  const picture = board((place) => change({ place }));
+  const [map64, state] = [chart(), words()];
+  const notes = html("div", { class: "attn-click-notes", role: "status" });
+  const button = (name, act) => html("button", { type: "button", onclick: act }, name);
+  const sliders = Array.from({ length: SLIDERS }, (_, i) => slider(i, (value) => change({ latent: model.get("latent").map((x, j) => (j === i ? value : x)) })));
+  const next = button("new picture", () => change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }));
+  const whose = radios("whose block is asked", [["generator", "generator"], ["discriminator", "discriminator"]], (network) => change({ network }));
+  const figure = (caption, node) => html("figure", {}, node, html("figcaption", {}, caption));
+  const root = widget(el, "generate-click", "Generate, and click to see where a position looks",
+    html("p", { class: "attn-hint attn-control" }, "Move the latents, or take a new picture. Click into it, or use the arrow keys on it: the map shows where that position of the block looks."),
+    html("div", { class: "attn-click-row" },
+      figure("the picture", picture), figure("where the marked position looks; framed: its mirror partner", map64),
+      html("div", { class: "attn-click-controls attn-control" }, whose, ...sliders, next)),
+    notes, state);
+
+  function change(traits) {
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    model.save_changes();
+    draw();
+  }
+
+  function load() {
+    if (net || loading) return;
+    root.dataset.state = "loading";
+    loading = loadZoo(model, model.get("zoo"));
+    loading.then(
+      (tensors) => { net = tensors; root.dataset.state = "ready"; },
+      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
+    ).then(() => { loading = null; draw(); });
+  }
+
+  // The picture and the map of the place, or null without weights; a latent is drawn once, asked many times
+  function think(latent, place, network) {
+    const asked = JSON.stringify([latent, place, network]);
+    const example = model.get("example");
+    if (!net) {
+      const same = JSON.stringify([example.latent, example.place, example.network]) === asked;
+      return same ? { pixels: bytes(example.pixels), weights: example.weights } : null;
+    }
+    const key = JSON.stringify(latent);
+    if (!made || made.key !== key) made = { key, ...generate(net, latent) };
+    return { pixels: made.picture.map(byte), picture: made.picture, weights: Array.from(made.maps[network][place[0] * SIDE + place[1]]) };
+  }
+
+  function draw() {
+    const [latent, place, network] = ["latent", "place", "network"].map((name) => model.get(name));
+    sliders.forEach((node, i) => node.choose(latent[i]));
+    whose.choose(network);
+    const found = think(latent, place, network);
+    if (!found) {
+      if (root.dataset.state !== "failed") { load(); return notes.replaceChildren(html("p", {}, "Loading the networks …")); }
+      const retry = () => { root.dataset.state = ""; draw(); };
+      notes.replaceChildren(html("p", {}, `The networks' weights are not to be had: ${root.dataset.why}. `, button("Try again", retry)));
+      return state.say("Nothing is drawn without the weights.");
+    }
+    notes.replaceChildren();
+    picture.draw(found.pixels, place);
+    map64.draw(found.weights, partnerOf(place));
+    const text = sentence(place, found.weights, network);
+    map64.setAttribute("aria-label", text);
+    root.result = { latent, place, network, picture: found.picture ? Array.from(found.picture) : null, weights: found.weights };
+    root.dataset.drawn = JSON.stringify([place, network, latent.slice(0, 4)]);
+    state.say(text);
+  }
+
+  const names = ["change:latent", "change:place", "change:network"];
+  for (const name of names) model.on(name, draw);
+  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, () => root.dataset.state === "failed" || load());
+  draw();
+  return () => names.forEach((name) => model.off(name, draw));
+}
+
+export default { render };
