@@ -4,13 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Chapters that the book does not have yet: their mechanisms are on the map, without a link. Take a name out when
-# its notebook is in _toc.yml; a test compares.
-NOT_YET = {
-    "13_pointer_networks",
-    "14_snail",
-    "15_sagan",
-}
 LANES = ["before attention", "sequence to sequence", "looking", "self-attention", "memory", "beyond text"]
 PROPERTIES = {  # a mechanism has none, one or several of each
     "read": {"soft": "an expectation over all", "hard": "a choice of one"},
@@ -101,7 +94,8 @@ MECHANISMS = [
     Mechanism("Spatial transformer", "spatial transformer", 2015.45, 2, 0, "jaderberg2015", "07_hard_attention",
         "four-kinds-on-the-same-image", "a window that is turned and scaled, read by bilinear weights",
         "soft, places, local"),
-    Mechanism("Pointer networks", "pointer networks", 2015.45, 5, 0, "vinyals2015pointer", "13_pointer_networks", "",
+    Mechanism("Pointer networks", "pointer networks", 2015.45, 5, 0, "vinyals2015pointer", "13_pointer_networks",
+        "the-equation-and-its-names-in-the-code",
         "the weights are the answer; nothing is read", "items, global, additive",
         (("RNNsearch", "the additive score"),)),
     Mechanism("Luong, global", "Luong, global", 2015.6, 1, 1, "luong2015", "06_luong", "the-score-a-loop-first",
@@ -125,12 +119,14 @@ MECHANISMS = [
     Mechanism("Transformer", "Transformer", 2017.45, 3, 0, "vaswani2017", "10_transformer", "heads-a-loop-first",
         "several scaled looks side by side, stacked, and no recurrence", f"{ITEM}, scaled dot",
         (("Luong, global", "the dot product"), ("LSTMN", "a sequence that looks at itself"))),
-    Mechanism("SNAIL", "SNAIL", 2017.53, 5, 0, "mishra2018", "14_snail", "",
+    Mechanism("SNAIL", "SNAIL", 2017.53, 5, 0, "mishra2018", "14_snail",
+        "picking-an-attention-that-does-not-leak",
         "causal looks between dilated convolutions, to learn from a few examples", f"{ITEM}, scaled dot",
         (("ByteNet", "dilated causal convolutions"), ("Transformer", "the causal scaled look"))),
-    Mechanism("Non-local block", "non-local", 2017.9, 5, 1, "wang2018", "15_sagan", "",
+    Mechanism("Non-local block", "non-local", 2017.9, 5, 1, "wang2018", "15_sagan", "the-same-in-the-package",
         "every place of an image looks at all others", f"{ITEM}, dot", (("Transformer", "self-attention"),)),
-    Mechanism("SAGAN", "SAGAN", 2018.4, 5, 0, "zhang2019", "15_sagan", "",
+    Mechanism("SAGAN", "SAGAN", 2018.4, 5, 0, "zhang2019", "15_sagan",
+        "the-equation-and-its-names-in-the-code",
         "a non-local block in generator and discriminator, behind a gate that starts at zero", f"{ITEM}, dot",
         (("Non-local block", "the block"),)),
 ]  # fmt: skip
@@ -155,8 +151,8 @@ def height(m: Mechanism) -> float:
 
 
 def address(m: Mechanism) -> str:
-    """The section that builds the mechanism, as notebooks link to it; "" when its chapter is not there yet."""
-    return "" if m.page in NOT_YET else f"{m.page}.ipynb" + f"#{m.section}" * bool(m.section)
+    """The section that builds the mechanism, as notebooks link to it."""
+    return f"{m.page}.ipynb#{m.section}"
 
 
 def draw(ax) -> None:

@@ -5,7 +5,6 @@ const [UNIT, ROW, LEFT, TOP] = [65, 38, 68, 34];
 // Where a mechanism is built: in the book its page lies beside this one, in Jupyter its notebook does. Elsewhere
 // (Colab, an editor) nobody knows where the other notebooks are, so there is no link.
 function linkTo({ page, section }) {
-  if (!page) return null;
   const place = section ? `#${section}` : "";
   if (document.documentElement.dataset.content_root !== undefined) return `${page}.html${place}`;
   return /\/(lab|tree|notebooks)(\/|$)/.test(location.pathname) ? `${page}.ipynb${place}` : null;
@@ -125,7 +124,7 @@ function render({ model, el }) {
     state.say(sentence(selected, nodes, properties));
     const [href, where] = [linkTo(selected), `Chapter ${selected.chapter} builds it`];
     const inside = href ? html("a", { href, ...(href.includes(".ipynb") ? { target: "_blank" } : {}) }, where) : where;
-    link.replaceChildren(inside, selected.page ? "." : ", which is not written yet.");
+    link.replaceChildren(inside, ".");
     root.dataset.matching = JSON.stringify(left);
   };
   const names = ["change:selected", "change:filters"];

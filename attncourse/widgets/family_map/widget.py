@@ -20,7 +20,7 @@ def nodes() -> list[dict]:
             "kinds": {name: m.has(name) for name in family.PROPERTIES},
             "took": [list(pair) for pair in m.took],
             "chapter": m.chapter,
-            "page": "" if m.page in family.NOT_YET else m.page,
+            "page": m.page,
             "section": m.section,
         }
         for m in sorted(family.MECHANISMS, key=lambda m: (m.when, m.lane, m.row))
