@@ -1,0 +1,68 @@
+"""SNAIL and its two halves alone on characters of scripts that they have never seen (chapter 14)."""
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .. import snail
+from ..tasks import glyphs as task
+from ..training import fit
+from . import Recipe
+
+WAYS, SHOTS = 5, (1, 5)
+LENGTH = WAYS * max(SHOTS) + 1  # 26: the longest sequence
+READERS = {
+    "snail": partial(snail.snail, length=LENGTH),
+    "attention": snail.attention_only,
+    "convolution": partial(snail.convolution_only, length=LENGTH),
+}
+
+
+def build(config: dict) -> nn.Module:
+    embed = snail.Embed(config["d_embed"])
+    reader = READERS[config["reader"]](config["d_embed"] + WAYS, WAYS, **config["sizes"])
+    return snail.FewShot(embed, reader, WAYS)
+
+
+def loss(model: nn.Module, batch: task.Episodes) -> Tensor:
+    shots = batch.labels.shape[1] - WAYS  # every letter is asked once
+    logits, _ = model(batch.images, batch.labels[:, :shots])  # (B, Q, ways)
+    return F.cross_entropy(logits.flatten(0, 1), batch.labels[:, shots:].flatten())
+
+
+def train(model, config, seed, steps, checkpoint=None, device=None):
+    def schedule(step):  # a short climb, then half a cosine down to nothing
+        return min((step + 1) / 100, 0.5 * (1 + torch.tensor(torch.pi * step / steps).cos().item()))
+
+    return fit(
+        model, task.stream(config["images"], seed), loss, steps, lr=config["lr"], schedule=schedule, clip=1.0, seed=seed,
+        checkpoint=checkpoint, device=device,
+    )  # fmt: skip
+
+
+@torch.no_grad()
+def right(model: nn.Module, shots: int, seed: int, n: int = 1000, **which) -> Tensor:
+    """One query an episode, of scripts that no training saw.    -> (n,) bool"""
+    batch, found = task.episodes(n, 10**9 + seed, WAYS, shots, test=True, **which), []
+    device = next(model.parameters()).device
+    for images, labels in zip(batch.images.split(50), batch.labels.split(50), strict=True):
+        logits, _ = model(images.to(device), labels[:, :-1].to(device))  # (B, 1, ways)
+        found.append(logits[:, 0].argmax(-1).cpu() == labels[:, -1])
+    return torch.cat(found)
+
+
+def evaluate(model, config, seed) -> dict[str, float]:
+    """Accuracy over 1,000 episodes each; chance is 0.2."""
+    return {f"accuracy_{WAYS}way_{k}shot": right(model, k, seed + k).float().mean().item() for k in SHOTS}
+
+
+def config(reader: str, **sizes) -> dict:
+    return {"reader": reader, "d_embed": 64, "sizes": sizes, "images": 480, "lr": 1e-3}
+
+
+RECIPES = [
+    Recipe("snail-glyphs", "SNAIL: 5-way characters of unseen scripts, one or five shots",
+           partial(config, "snail"), build, train, 3_000, evaluate),
+]  # fmt: skip
