@@ -5,6 +5,7 @@ features, x (B, T, D + more), and a list of the weights (B, T, T) with which it 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from . import masks
 from .attention import attend
+from .scores import content
 
 
 class CausalConv(nn.Module):
@@ -146,13 +148,12 @@ def snail(d_in: int, d_out: int, length: int, filters: int = 16, d_key: int = 32
     return Blocks(d_in, d_out, looks[0], carry, looks[1], carry, looks[2])
 
 
-def attention_only(d_in: int, d_out: int, d_key: int = 32, d_last: int | None = None) -> Blocks:
+def attention_only(d_in: int, d_out: int, d_key: int = 32) -> Blocks:
     """The three looks, and nothing between them."""
-    sizes = [d_key, d_key * 2, d_last or d_key * 4]
-    return Blocks(d_in, d_out, *(looking(d, d) for d in sizes))
+    return Blocks(d_in, d_out, *(looking(d_key * 2**i, d_key * 2**i) for i in range(3)))
 
 
-def convolution_only(d_in: int, d_out: int, length: int, filters: int = 32) -> Blocks:
+def convolution_only(d_in: int, d_out: int, length: int, filters: int = 16) -> Blocks:
     """The two blocks of convolutions, and no look."""
     return Blocks(d_in, d_out, convolving(filters, length), convolving(filters, length))
 
@@ -170,10 +171,21 @@ class Embed(nn.Module):
         for before, after, stride in zip((1, *channels), channels, strides, strict=False):
             layers += [nn.Conv2d(before, after, 3, stride, 1), nn.GroupNorm(8, after), nn.ReLU()]
         self.layers, self.out = nn.Sequential(*layers), nn.Linear(channels[-1] * 16, d_out)
-        self.norm = nn.LayerNorm(d_out)  # beside a label's 0 and 1, neither loud nor faint
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.norm(self.out(self.layers(images[:, None]).flatten(1)))
+        return self.out(self.layers(images[:, None]).flatten(1))
+
+    @torch.no_grad()
+    def standardise(self, images: Tensor) -> None:
+        """Before training: let every number of the vectors of these images have mean 0 and variance 1.
+
+        Drawn at random, the layers give all images nearly the same vector; then no image looks more like its twin than
+        like any other, and the loss stays at chance for thousands of steps.
+        """
+        vectors = self(images)
+        mean, std = vectors.mean(0), vectors.std(0)
+        self.out.bias.copy_((self.out.bias - mean) / std)
+        self.out.weight.div_(std[:, None])
 
 
 class FewShot(nn.Module):
@@ -191,7 +203,12 @@ class FewShot(nn.Module):
         self.embed, self.reader, self.ways = embed, reader, ways
 
     def forward(self, images: Tensor, labels: Tensor) -> tuple[Tensor, list[Tensor]]:
-        vectors = self.embed(images.flatten(0, 1)).unflatten(0, images.shape[:2])  # (B, S + Q, D)
+        return self.read(self.vectors(images), labels)
+
+    def vectors(self, images: Tensor) -> Tensor:
+        return self.embed(images.flatten(0, 1)).unflatten(0, images.shape[:2])  # (B, S + Q, D)
+
+    def read(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, list[Tensor]]:
         x = self.sequences(vectors, labels)  # (B, Q, S + 1, D + ways)
         logits, weights = self.reader(x.flatten(0, 1))  # (B·Q, S + 1, ways)
         return logits[:, -1].unflatten(0, x.shape[:2]), [w.unflatten(0, x.shape[:2]) for w in weights]
@@ -202,3 +219,17 @@ class FewShot(nn.Module):
         named = torch.cat([vectors[:, :S], F.one_hot(labels, self.ways).to(vectors)], -1)  # (B, S, D + ways)
         asked = F.pad(vectors[:, S:], (0, self.ways))  # (B, Q, D + ways): no label
         return torch.cat([named[:, None].expand(-1, Q, -1, -1), asked[:, :, None]], 2)
+
+
+def match(vectors: Tensor, labels: Tensor, ways: int = 5) -> tuple[Tensor, Tensor]:
+    """One look and nothing learned but the vectors: attend to the shots, read their labels.
+
+        p(label) = Σ_i softmax_i(10 cos(query, shot_i)) [label_i = label]      Vinyals et al. 2016, eq. 1
+
+    vectors (B, S + Q, D), labels (B, S) -> probabilities (B, Q, ways), weights (B, Q, S)
+
+    Differs from the paper: the strength of the cosine is ours, and there are no full-context embeddings.
+    """
+    shots, queries = vectors.split([labels.shape[1], vectors.shape[1] - labels.shape[1]], 1)
+    values = F.one_hot(labels, ways).to(vectors)  # (B, S, ways)
+    return attend(queries, shots, values, partial(content, strength=10.0))

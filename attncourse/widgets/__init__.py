@@ -6,6 +6,7 @@
 from .addressing.widget import AddressingBench
 from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
+from .five_characters.widget import FiveCharacters
 from .heads.widget import Heads
 from .machine.widget import RunMachine
 from .memory_horizon.widget import MemoryHorizon
@@ -24,6 +25,7 @@ __all__ = [
     "AddressingBench",
     "DateTranslator",
     "DrawDigit",
+    "FiveCharacters",
     "Heads",
     "LocalWindow",
     "MemoryHorizon",

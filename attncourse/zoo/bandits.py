@@ -72,7 +72,7 @@ def evaluate(model, config, seed, n: int = 4_000) -> dict[str, float]:
     return {k: task.regret(played)[:, -1].mean().item() for k, played in found.items()}
 
 
-CONFIG = {"arms": task.ARMS, "pulls": task.PULLS, "filters": 16, "d_key": 16, "batch": 256, "lr": 3e-3}
+CONFIG = {"arms": task.ARMS, "pulls": task.PULLS, "filters": 8, "d_key": 8, "batch": 256, "lr": 5e-3}
 RECIPES = [
     Recipe(
         "snail-bandits", "SNAIL: Bernoulli bandits, 5 arms and 10 pulls, by policy gradient",
