@@ -161,6 +161,8 @@ def convolution_only(d_in: int, d_out: int, length: int, filters: int = 16) -> B
 class Embed(nn.Module):
     """An image becomes a vector: four small convolutions, one image at a time.    (N, 28, 28) -> (N, d_out)
 
+    All vectors are √d_out long: whether two images look alike is then the same question for every reader.
+
     Differs from the paper: strides for pooling, and GroupNorm for BatchNorm, which looks at the whole batch while it
     trains: an image of the future would change the present.
     """
@@ -173,7 +175,8 @@ class Embed(nn.Module):
         self.layers, self.out = nn.Sequential(*layers), nn.Linear(channels[-1] * 16, d_out)
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.out(self.layers(images[:, None]).flatten(1))
+        vectors = self.out(self.layers(images[:, None]).flatten(1))  # (N, d_out)
+        return F.normalize(vectors, dim=-1) * vectors.shape[-1] ** 0.5  # only directions count; entries of about 1
 
     @torch.no_grad()
     def standardise(self, images: Tensor) -> None:
@@ -182,7 +185,7 @@ class Embed(nn.Module):
         Drawn at random, the layers give all images nearly the same vector; then no image looks more like its twin than
         like any other, and the loss stays at chance for thousands of steps.
         """
-        vectors = self(images)
+        vectors = self.out(self.layers(images[:, None]).flatten(1))
         mean, std = vectors.mean(0), vectors.std(0)
         self.out.bias.copy_((self.out.bias - mean) / std)
         self.out.weight.div_(std[:, None])

@@ -11,7 +11,6 @@ from attncourse.tasks import bandits
 from attncourse.zoo import bandits as zoo_bandits
 
 
-
 def always(arm):
     return lambda actions, rewards, arms, draw: torch.full((len(actions),), arm)
 

@@ -108,7 +108,7 @@ def test_episodes(shots, test):
 def test_an_image_is_the_letter_of_its_label():
     """Without a change by hand, an episode's image is one of its letter's styles."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(glyphs, "by_hand", lambda images, draw: images)
+        patch.setattr(glyphs, "by_hand", lambda images, *_: images)
         found = glyphs.episodes(10, 0, 5, 2, queries=5, test=True)
     data = glyphs.glyphs()
     for b in range(10):

@@ -17,7 +17,10 @@ READERS = {
 
 def seen_by(model, x, t):
     """Which inputs change output t when they alone are changed.    x (1, T, D) -> set of positions"""
-    first = (lambda z: z[0] if isinstance(z, tuple) else z)
+
+    def first(found):
+        return found[0] if isinstance(found, tuple) else found
+
     before, seen = first(model(x))[0, t], set()
     for s in range(x.shape[1]):
         other = x.clone()

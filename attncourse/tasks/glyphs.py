@@ -32,7 +32,7 @@ VERSION = 1  # of the images: a new one makes the file on disk anew
 
 
 class Glyphs(NamedTuple):
-    """Letters in all styles, one after the other: the styles of letter c are images[first[c] : first[c] + styles[c]]."""
+    """Letters in all styles, one after the other: those of letter c are images[first[c] : first[c] + styles[c]]."""
 
     images: Tensor  # (M, 28, 28) uint8, 0 = ground, 255 = ink; the letter fills 20 pixels and stands in the middle
     first: Tensor  # (C,)
@@ -138,17 +138,17 @@ def name(c: int) -> str:
     return unicodedata.name(chr(int(glyphs().codes[c])))
 
 
-def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0) -> Tensor:
+def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0, groups: Tensor | None = None) -> Tensor:
     """Another drawer for every image: turned, sheared, stretched, moved and bent a little, with a wider or finer pen.
 
-    images (N, 28, 28) in [0, 1] -> (N, 28, 28)
+    images (N, 28, 28) in [0, 1] -> (N, 28, 28); images of one group (N,) int, if groups are given, get the same change
     """
-    n, one = len(images), torch.eye(2).flatten()
+    groups = torch.arange(len(images)) if groups is None else groups
 
     def even(*shape: int) -> Tensor:
-        return (torch.rand(n, *shape, generator=draw) * 2 - 1) * strength
+        return ((torch.rand(int(groups.max()) + 1, *shape, generator=draw) * 2 - 1) * strength)[groups]
 
-    angle = 0.25 * even()  # radians
+    n, one, angle = len(images), torch.eye(2).flatten(), 0.25 * even()  # radians
     turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], 1).view(n, 2, 2)
     stretch = (one + even(4) * torch.tensor([0.15, 0.2, 0.1, 0.15])).view(n, 2, 2)
     theta = torch.cat([turn @ stretch, 0.12 * even(2, 1)], 2)  # (N, 2, 3)
@@ -167,14 +167,16 @@ def episodes(
     """n tasks of `ways` letters with `shots` examples each; `queries` more are asked, of different letters.
 
     `test` draws from the test scripts, `among` (C,) from these letters. In training a letter may lie on its side,
-    stand on its head or look into a mirror, the same way all through the episode: eight times the letters to learn
-    from, as the paper turns Omniglot's.
+    stand on its head or look into a mirror, and it is bent, all through the episode in the same way: so there are many
+    more letters to learn from. The paper turns Omniglot's likewise.
     """
     draw = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
     pool, data = classes(test) if among is None else among, glyphs()
     if queries > ways or ways > len(pool):
-        raise ValueError(f"{ways} letters of {len(pool)}, {queries} of them asked: the first may not exceed the second, "
-                         "nor the third the first")  # fmt: skip
+        raise ValueError(
+            f"{ways} letters of {len(pool)}, {queries} of them asked: there are not as many, "
+            "or more are asked than were shown"
+        )
     chosen = pool[torch.rand(n, len(pool), generator=draw).topk(ways).indices]  # (n, ways), no letter twice
     shown = torch.arange(ways).repeat_interleave(shots).expand(n, -1)  # (n, ways · shots)
     order = torch.rand(n, ways * shots, generator=draw).argsort(1)
@@ -185,7 +187,8 @@ def episodes(
     images = data.images[data.first[wanted] + style].flatten(0, 1) / 255
     if not test and among is None:
         poses = torch.randint(8, (n, ways), generator=draw).gather(1, labels).flatten()
-        images = pose(images, poses)
+        same = (torch.arange(n)[:, None] * ways + labels).flatten()  # an episode's letter
+        images = by_hand(pose(images, poses), draw, 1.5, same)
     return Episodes(by_hand(images, draw).unflatten(0, labels.shape), labels, chosen)
 
 

@@ -59,8 +59,8 @@ def loss(model: nn.Module, batch: tuple[Tensor, ...], entropy: float = 0.01) -> 
 
 def train(model, config, seed, steps, checkpoint=None, device=None):
     return fit(
-        model, plays(model, config, seed), loss, steps, lr=config["lr"], schedule=lambda step: 1 - step / steps, clip=1.0,
-        seed=seed, checkpoint=checkpoint, device=device,
+        model, plays(model, config, seed), loss, steps, lr=config["lr"], schedule=lambda step: 1 - step / steps,
+        clip=1.0, seed=seed, checkpoint=checkpoint, device=device,
     )  # fmt: skip
 
 
@@ -76,6 +76,6 @@ CONFIG = {"arms": task.ARMS, "pulls": task.PULLS, "filters": 8, "d_key": 8, "bat
 RECIPES = [
     Recipe(
         "snail-bandits", "SNAIL: Bernoulli bandits, 5 arms and 10 pulls, by policy gradient",
-        partial(dict, CONFIG), build, train, 1_500, evaluate,
+        partial(dict, CONFIG), build, train, 1_000, evaluate,
     )
 ]  # fmt: skip

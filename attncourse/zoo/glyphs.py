@@ -46,8 +46,8 @@ def train(model, config, seed, steps, checkpoint=None, device=None):
         return min((step + 1) / 100, 0.5 * (1 + torch.tensor(torch.pi * step / steps).cos().item()))
 
     return fit(
-        model, task.stream(config["images"], seed), loss, steps, lr=config["lr"], schedule=schedule, clip=1.0, seed=seed,
-        checkpoint=checkpoint, device=device,
+        model, task.stream(config["images"], seed), loss, steps, lr=config["lr"], schedule=schedule, clip=1.0,
+        seed=seed, checkpoint=checkpoint, device=device,
     )  # fmt: skip
 
 
@@ -76,13 +76,13 @@ SHORT = {"snail": {}, "attention": {"d_key": 68}, "convolution": {"filters": 34}
 RECIPES = [
     Recipe(
         "snail-glyphs", "SNAIL: 5-way characters of unseen scripts, one or five shots",
-        partial(config, "snail", 320), build, train, 2_000, evaluate,
+        partial(config, "snail", 320), build, train, 1_500, evaluate,
     )
 ]  # fmt: skip
 RECIPES += [
     Recipe(
         f"glyphs-short-{reader}", f"the same task, a short training: {reader}",
-        partial(config, reader, 240, **sizes), build, train, 300, evaluate,
+        partial(config, reader, 160, **sizes), build, train, 200, evaluate,
     )
     for reader, sizes in SHORT.items()
 ]  # fmt: skip

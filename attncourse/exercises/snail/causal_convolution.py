@@ -68,7 +68,9 @@ def _cases(seed):
     ]
 
 
-def _version(pad, taps=lambda weight: weight, cut=lambda y, T: y, step=lambda dilation: dilation, bias=1, mode="constant"):
+def _version(
+    pad, taps=lambda weight: weight, cut=lambda y, T: y, step=lambda dilation: dilation, bias=1, mode="constant"
+):
     """The solution with one part exchanged. pad(kernel, dilation) -> zeros on the left, on the right"""
 
     def version(**inputs):
@@ -142,7 +144,7 @@ def causal_convolution(x, weight, bias, dilation):
     wrong=(
         Misconception(
             "the zeros stand on both sides",
-            "Half of your zeros stand before the sequence and half after it, as `padding=\"same\"` does. That centres "
+            'Half of your zeros stand before the sequence and half after it, as `padding="same"` does. That centres '
             "the taps: $y_t$ meets $x_{t + 1}$ or later. For an image that is fine; here the model reads the answer "
             "before it is asked. All zeros belong before the first input.",
             (
@@ -159,8 +161,8 @@ def causal_convolution(x, weight, bias, dilation):
         Misconception(
             "the dilation is missing in the padding",
             "You lay kernel − 1 zeros before the sequence. That is right for neighbouring taps. With a dilation the "
-            "first tap looks $(k - 1) \\cdot r$ back, so your answers come too few, or, cut or filled up to size, stand at "
-            "the wrong times and see the future.",
+            "first tap looks $(k - 1) \\cdot r$ back, so your answers come too few, or, cut or filled up to size, "
+            "stand at the wrong times and see the future.",
             (
                 _version(_plain),
                 _version(lambda k, r: (k - 1, (k - 1) * (r - 1))),
@@ -173,7 +175,7 @@ def causal_convolution(x, weight, bias, dilation):
         Misconception(
             "the zeros stand on the right",
             "Your zeros come after the sequence, or the wrong end was cut off: $y_t$ is computed from $x_t$ and what "
-            "comes *later*. Perturb the last input: your first answers change. The zeros belong before the first input.",
+            "comes *later*. Perturb the last input: earlier answers change. The zeros belong before the first input.",
             (
                 _version(lambda k, r: (0, (k - 1) * r)),
                 _version(lambda k, r: (0, k - 1)),
@@ -185,7 +187,11 @@ def causal_convolution(x, weight, bias, dilation):
             "`padding=(kernel − 1) · dilation` lays that many zeros on *each* side, and all that comes out is "
             "returned: more answers than inputs. The first T of them are the causal ones; the others look beyond the "
             "end.",
-            (_version(lambda k, r: ((k - 1) * r,) * 2), _version(lambda k, r: (r, r)), _version(lambda k, r: (k * r,) * 2)),
+            (
+                _version(lambda k, r: ((k - 1) * r,) * 2),
+                _version(lambda k, r: (r, r)),
+                _version(lambda k, r: (k * r,) * 2),
+            ),
         ),
         Misconception(
             "one tap is taken for granted",
@@ -242,7 +248,7 @@ def causal_convolution(x, weight, bias, dilation):
         ),
         Misconception(
             "the end is wrapped to the beginning",
-            "Before $x_0$ you put the *end* of the sequence: `roll`, a negative index and `mode=\"circular\"` all do. "
+            'Before $x_0$ you put the *end* of the sequence: `roll`, a negative index and `mode="circular"` all do. '
             "The first answers then know the last inputs. There is nothing before the first input: zeros.",
             (_loop(lambda i, r: i * r, lambda s, T: True), _loop(lambda i, r: i * r, lambda s, T: s >= -T)),
         ),

@@ -155,8 +155,8 @@ def causal_weights(scores):
         Misconception(
             "masked afterwards, then divided again",
             "On paper this is right: the wrong denominator cancels. In numbers it is not: if the future scores far "
-            "higher, everything allowed underflows to zero before you divide, and 0 / 0 is NaN (or, with a small number "
-            "added below, a row of nothing). Hide first, then normalise.",
+            "higher, everything allowed underflows to zero before you divide, and 0 / 0 is NaN (or, with a small "
+            "number added below, a row of nothing). Hide first, then normalise.",
             (
                 _version(fill=None, after=_shares),
                 _version(fill=None, after=lambda w, may: w * may / (w * may).sum(-1, keepdim=True).clamp_min(1e-9)),
@@ -178,7 +178,11 @@ def causal_weights(scores):
             "the present is hidden, too",
             "Your query may not look at its own time. Then the first one has nothing to look at, a row of NaN or of "
             "zeros. The diagonal is allowed: start hiding one above it.",
-            (_version(_strict), _version(_strict, after=_no_nan), _version(_strict, fill=torch.finfo(torch.float32).min)),
+            (
+                _version(_strict),
+                _version(_strict, after=_no_nan),
+                _version(_strict, fill=torch.finfo(torch.float32).min),
+            ),
         ),
         Misconception(
             "the mask lets one step of the future through",

@@ -33,7 +33,9 @@ export function embed(tensors, image) {
     x = { shape, data: normed.map((a) => Math.max(0, a)) };
   });
   const out = pick(tensors, "embed.out");
-  return linear(x.data, out.weight, out.bias);
+  const y = linear(x.data, out.weight, out.bias);
+  const scale = Math.sqrt(y.length / dot(y, y));
+  return y.map((a) => a * scale);
 }
 
 // xs: a vector for each time -> [x ; what was read], and the weights of every time
@@ -189,7 +191,6 @@ function board(onpick) {
     const value = found ? (r ? found.weights[r - 1][i] : found.probabilities[i]) : undefined;
     const known = value !== undefined;
     cell.style.setProperty("--w", known ? value.toFixed(3) : 0);
-    cell.classList.toggle("attn-strong", known && value > 0.55);
     cell.firstChild.textContent = known ? fixed(value, 2) : r || i < WAYS ? "…" : "";
     cell.classList.toggle("attn-best", !r && known && i === argmax(found.probabilities));
   }));
