@@ -141,16 +141,18 @@ class Blocks(nn.Module):
         return self.out(x), weights
 
 
-def snail(d_in: int, d_out: int, length: int, filters: int = 16, d_key: int = 32) -> Blocks:
-    """The paper's order: look, carry, look, carry, look. Each look is twice as wide as the one before."""
-    looks = [looking(d_key * 2**i, d_key * 2**i) for i in range(3)]
-    carry = convolving(filters, length)
-    return Blocks(d_in, d_out, looks[0], carry, looks[1], carry, looks[2])
+def snail(d_in: int, d_out: int, length: int, filters: int = 16, d_key: int = 64) -> Blocks:
+    """The paper's order: look, carry, look, carry, look.
+
+    Differs from the paper: all looks are equally wide, its later ones are wider.
+    """
+    look, carry = looking(d_key, d_key), convolving(filters, length)
+    return Blocks(d_in, d_out, look, carry, look, carry, look)
 
 
-def attention_only(d_in: int, d_out: int, d_key: int = 32) -> Blocks:
+def attention_only(d_in: int, d_out: int, d_key: int = 64) -> Blocks:
     """The three looks, and nothing between them."""
-    return Blocks(d_in, d_out, *(looking(d_key * 2**i, d_key * 2**i) for i in range(3)))
+    return Blocks(d_in, d_out, *[looking(d_key, d_key)] * 3)
 
 
 def convolution_only(d_in: int, d_out: int, length: int, filters: int = 16) -> Blocks:

@@ -138,17 +138,17 @@ def name(c: int) -> str:
     return unicodedata.name(chr(int(glyphs().codes[c])))
 
 
-def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0, groups: Tensor | None = None) -> Tensor:
+def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0) -> Tensor:
     """Another drawer for every image: turned, sheared, stretched, moved and bent a little, with a wider or finer pen.
 
-    images (N, 28, 28) in [0, 1] -> (N, 28, 28); images of one group (N,) int, if groups are given, get the same change
+    images (N, 28, 28) in [0, 1] -> (N, 28, 28)
     """
-    groups = torch.arange(len(images)) if groups is None else groups
+    n, one = len(images), torch.eye(2).flatten()
 
     def even(*shape: int) -> Tensor:
-        return ((torch.rand(int(groups.max()) + 1, *shape, generator=draw) * 2 - 1) * strength)[groups]
+        return (torch.rand(n, *shape, generator=draw) * 2 - 1) * strength
 
-    n, one, angle = len(images), torch.eye(2).flatten(), 0.25 * even()  # radians
+    angle = 0.25 * even()  # radians
     turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], 1).view(n, 2, 2)
     stretch = (one + even(4) * torch.tensor([0.15, 0.2, 0.1, 0.15])).view(n, 2, 2)
     theta = torch.cat([turn @ stretch, 0.12 * even(2, 1)], 2)  # (N, 2, 3)
@@ -166,9 +166,9 @@ def episodes(
 ) -> Episodes:  # fmt: skip
     """n tasks of `ways` letters with `shots` examples each; `queries` more are asked, of different letters.
 
-    `test` draws from the test scripts, `among` (C,) from these letters. In training a letter may lie on its side,
-    stand on its head or look into a mirror, and it is bent, all through the episode in the same way: so there are many
-    more letters to learn from. The paper turns Omniglot's likewise.
+    `test` draws from the test scripts, `among` (C,) from these letters. In training an episode may lie on its side,
+    stand on its head or look into a mirror: eight times the letters to learn from, as the paper turns Omniglot's. All
+    letters of an episode together: turned one by one, they could be told apart by how they lie.
     """
     draw = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
     pool, data = classes(test) if among is None else among, glyphs()
@@ -186,9 +186,7 @@ def episodes(
     style = (torch.rand(wanted.shape, generator=draw) * data.styles[wanted]).long()
     images = data.images[data.first[wanted] + style].flatten(0, 1) / 255
     if not test and among is None:
-        poses = torch.randint(8, (n, ways), generator=draw).gather(1, labels).flatten()
-        same = (torch.arange(n)[:, None] * ways + labels).flatten()  # an episode's letter
-        images = by_hand(pose(images, poses), draw, 1.5, same)
+        images = pose(images, torch.randint(8, (n,), generator=draw).repeat_interleave(labels.shape[1]))
     return Episodes(by_hand(images, draw).unflatten(0, labels.shape), labels, chosen)
 
 

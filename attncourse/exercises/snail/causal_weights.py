@@ -191,6 +191,19 @@ def causal_weights(scores):
             (_version(lambda s: torch.ones_like(s[0], dtype=torch.bool).tril(1)),),
         ),
         Misconception(
+            "the exponential overflows",
+            "The formula is right as it stands on paper. In float32 `exp` of 89 is already infinite and `exp` of −104 "
+            "is zero: large scores give ∞ / ∞, low ones 0 / 0. `softmax` subtracts the largest score first, which "
+            "changes nothing on paper and everything here.",
+            (lambda scores: scores.exp().tril() / scores.exp().tril().sum(-1, keepdim=True),),
+        ),
+        Misconception(
+            "queries and keys have changed places",
+            "You transpose the scores: row $t$ then holds what all queries say about key $t$. The rows are queries as "
+            "they come, and the softmax runs along a row.",
+            (lambda scores: _version()(scores.mT),),
+        ),
+        Misconception(
             "nothing is hidden",
             "Every query looks at all keys, later ones too.",
             (_version(fill=None),),

@@ -131,7 +131,11 @@ def receptive_field(dilations, kernel):
             "paths are counted, not inputs",
             "You count every way of choosing taps, $k^L$. Several paths may end at one input: with dilations 1, 1, 1 "
             "distance 1 is reached in three ways. Collect distances in a set.",
-            (_version(_right, lambda r, k: k ** len(r)), _version(lambda r, k: k ** len(r))),
+            (
+                _version(_right, lambda r, k: k ** len(r)),
+                _version(lambda r, k: k ** len(r)),
+                _version(lambda r, k: 1 + sum(r), lambda r, k: k ** len(r)),
+            ),
         ),
         Misconception(
             "the present is not counted",
@@ -173,7 +177,10 @@ def receptive_field(dilations, kernel):
         Misconception(
             "the dilations are not used",
             "You count layers as if all dilations were 1: $1 + L (k - 1)$. A dilated layer steps over its neighbours.",
-            (*_each(lambda r, k: 1 + (k - 1) * len(r)),),
+            (
+                *_each(lambda r, k: 1 + (k - 1) * len(r)),
+                _version(_right, lambda r, k: 1 + (k - 1) * len(r)),
+            ),
         ),
         Misconception(
             "two taps are taken for granted",
