@@ -76,6 +76,6 @@ CONFIG = {"arms": task.ARMS, "pulls": task.PULLS, "filters": 8, "d_key": 8, "bat
 RECIPES = [
     Recipe(
         "snail-bandits", "SNAIL: Bernoulli bandits, 5 arms and 10 pulls, by policy gradient",
-        partial(dict, CONFIG), build, train, 1_000, evaluate,
+        partial(dict, CONFIG), build, train, 300, evaluate,
     )
 ]  # fmt: skip

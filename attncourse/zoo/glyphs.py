@@ -78,7 +78,8 @@ def evaluate(model, config, seed) -> dict[str, float]:
 
 
 def evaluate_short(model, config, seed) -> dict[str, float]:
-    return {f"single_{WAYS}way_{k}shot": right(model, k, seed + k).float().mean().item() for k in SHOTS}
+    """Read once, over 500 episodes each."""
+    return {f"single_{WAYS}way_{k}shot": right(model, k, seed + k, 500).float().mean().item() for k in SHOTS}
 
 
 def config(reader: str, images: int, **sizes: int) -> dict:
@@ -96,7 +97,7 @@ RECIPES = [
 RECIPES += [
     Recipe(
         f"glyphs-short-{reader}", f"the same task, a short training: {reader}",
-        partial(config, reader, 160, **sizes), build, train, 200, evaluate_short,
+        partial(config, reader, 120, **sizes), build, train, 150, evaluate_short,
     )
     for reader, sizes in SHORT.items()
 ]  # fmt: skip
