@@ -5,7 +5,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
-from attncourse import captioning, scores, sequential
+from attncourse import captioning, scores, sequential, snail
 from attncourse.glimpse import RAM, Choice, SpatialTransformer, draw_read, hybrid
 from attncourse.implicit import ConvNet
 from attncourse.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
@@ -151,6 +151,13 @@ MODELS["RAM"] = lambda: (Looking(), (torch.rand(3, 1, 9, 11), torch.randint(3, (
 MODELS["SpatialTransformer"] = lambda: (SpatialTransformer(9 * 11, 5), (torch.rand(2, 1, 9, 11),))
 MODELS["DRAW read"] = lambda: (DrawRead(), (torch.rand(2, 1, 9, 11),))
 MODELS["ConvNet"] = lambda: (ConvNet((4, 5, 6, 7), classes=3), (torch.randn(3, 1, 16, 20),))
+MODELS["SNAIL"] = lambda: (snail.snail(4, 3, 9, 4, 4), (torch.randn(2, 9, 4),))
+MODELS["SNAIL, attention only"] = lambda: (snail.attention_only(4, 3, 4), (torch.randn(2, 9, 4),))
+MODELS["SNAIL, convolution only"] = lambda: (snail.convolution_only(4, 3, 9, 4), (torch.randn(2, 9, 4),))
+MODELS["SNAIL, few shots"] = lambda: (
+    snail.FewShot(snail.Embed(8, (8, 8, 8, 8)), snail.snail(13, 5, 6, 4, 4)),
+    (torch.rand(2, 7, 28, 28), torch.randint(5, (2, 5))),
+)
 for name, encoder in {
     "Reader": lambda: Reader(2, 8),
     "BothWays": lambda: BothWays(2, 8),

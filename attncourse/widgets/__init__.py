@@ -8,6 +8,7 @@ from .date_translator.widget import DateTranslator
 from .draw_digit.widget import DrawDigit
 from .drop_points.widget import DropPoints
 from .family_map.widget import FamilyMap
+from .five_characters.widget import FiveCharacters
 from .generate_click.widget import GenerateClick
 from .heads.widget import Heads
 from .machine.widget import RunMachine
@@ -29,6 +30,7 @@ __all__ = [
     "DrawDigit",
     "DropPoints",
     "FamilyMap",
+    "FiveCharacters",
     "GenerateClick",
     "Heads",
     "LocalWindow",

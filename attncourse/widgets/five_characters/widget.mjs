@@ -1,0 +1,309 @@
+import {
+  argmax, arrows, concat, conv2d, dot, fixed, html, linear, loadZoo, mix, pick, row, softmax, widget, words,
+} from "../lib.mjs";
+
+const [WAYS, SIDE] = [5, 28];
+const STRIDES = [2, 2, 1, 2]; // of attncourse.snail.Embed
+const NIB = 1.5; // the pen's radius in pixels
+
+// ---- the network, as attncourse.snail ----
+
+// n numbers at a time to mean 0 and variance 1; then a factor and a shift, `each` for so many numbers
+export function normalise(x, n, { weight, bias }, each) {
+  const y = new Float32Array(x.length);
+  for (let from = 0; from < x.length; from += n) {
+    const part = x.subarray(from, from + n);
+    const mean = part.reduce((a, b) => a + b, 0) / n;
+    const spread = Math.sqrt(part.reduce((a, b) => a + (b - mean) ** 2, 0) / n + 1e-5);
+    part.forEach((v, i) => {
+      const c = Math.floor((from + i) / each) % weight.data.length;
+      y[from + i] = ((v - mean) / spread) * weight.data[c] + bias.data[c];
+    });
+  }
+  return y;
+}
+
+// image (28·28 numbers, 0..1) -> vector
+export function embed(tensors, image) {
+  let x = { shape: [1, SIDE, SIDE], data: Float32Array.from(image) };
+  STRIDES.forEach((stride, i) => {
+    const conv = pick(tensors, `embed.layers.${3 * i}`);
+    const { shape, data } = conv2d(x, conv.weight, conv.bias, { stride: [stride, stride], padding: [1, 1] });
+    const normed = normalise(data, data.length / 8, pick(tensors, `embed.layers.${3 * i + 1}`), shape[1] * shape[2]);
+    x = { shape, data: normed.map((a) => Math.max(0, a)) };
+  });
+  const out = pick(tensors, "embed.out");
+  const y = linear(x.data, out.weight, out.bias);
+  const scale = Math.sqrt(y.length / dot(y, y));
+  return y.map((a) => a * scale);
+}
+
+// xs: a vector for each time -> [x ; what was read], and the weights of every time
+function look(xs, p) {
+  const [q, k, v] = ["query", "key", "value"].map((name) => xs.map((x) => linear(x, p[`${name}.weight`], p[`${name}.bias`])));
+  const weights = q.map((query, t) => softmax(k.slice(0, t + 1).map((key) => dot(query, key) / Math.sqrt(query.length))));
+  return { xs: xs.map((x, t) => concat(x, mix(weights[t], v.slice(0, t + 1)))), weights };
+}
+
+function carry(xs, tensors, prefix) {
+  for (let i = 0; tensors[`${prefix}.blocks.${i}.both.W.weight`]; i++) {
+    const p = pick(tensors, `${prefix}.blocks.${i}.both.W`);
+    const nothing = new Float32Array(xs[0].length);
+    const filters = p.bias.data.length / 2;
+    xs = xs.map((x, t) => {
+      const both = linear(concat(xs[t - 2 ** i] || nothing, x), p.weight, p.bias);
+      const made = both.slice(0, filters).map((a, j) => Math.tanh(a) / (1 + Math.exp(-both[filters + j])));
+      return concat(x, made);
+    });
+  }
+  return xs;
+}
+
+// vectors of five shots, labelled 0 to 4, and of the query -> its probabilities and its weights in every look
+export function answer(tensors, vectors) {
+  const label = (t) => Float32Array.from({ length: WAYS }, (_, i) => Number(i === t));
+  let xs = vectors.map((vector, t) => concat(vector, label(t)));
+  const looks = [];
+  for (let b = 0; ; b++) {
+    const prefix = `reader.blocks.${b}`;
+    if (tensors[`${prefix}.query.weight`]) {
+      const found = look(xs, pick(tensors, prefix));
+      xs = found.xs;
+      looks.push(Array.from(found.weights[found.weights.length - 1]));
+    } else if (tensors[`${prefix}.blocks.0.both.W.weight`]) xs = carry(xs, tensors, prefix);
+    else break;
+  }
+  const out = pick(tensors, "reader.out");
+  return { probabilities: Array.from(softmax(linear(xs[xs.length - 1], out.weight, out.bias))), weights: looks };
+}
+
+// ---- pixels ----
+
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const text = (pixels) => btoa(String.fromCharCode(...pixels));
+
+// A line of ink, soft at its edge; where there is ink already the stronger stays.
+export function stroke(pixels, [x0, y0], [x1, y1]) {
+  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
+  for (let t = 0; t <= steps; t++) {
+    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
+    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(SIDE - 1, y + 2); r++)
+      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(SIDE - 1, x + 2); c++) {
+        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
+        pixels[r * SIDE + c] = Math.max(pixels[r * SIDE + c], Math.round(255 * ink));
+      }
+  }
+}
+
+// Ink in the page's own text colour: the ground stays transparent.
+function picture(label) {
+  const node = html("canvas", { width: SIDE, height: SIDE, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true }) });
+  const context = node.getContext("2d");
+  node.paint = (pixels) => {
+    const image = context.createImageData(SIDE, SIDE);
+    pixels.forEach((ink, n) => image.data.set([0, 0, 0, ink], 4 * n));
+    context.putImageData(image, 0, 0);
+  };
+  return node;
+}
+
+// ---- the page ----
+
+// The pen: pointer, touch, and arrow keys with space as the switch.
+function pen(onstroke, onend) {
+  let [at, down, drawing] = [[SIDE / 2, SIDE / 2], false, null];
+  const node = html("div", { class: "attn-pen", tabindex: 0, role: "slider", "aria-roledescription": "pen",
+    "aria-label": "pen: arrow keys move it, with shift further; space sets it down or lifts it",
+    "aria-valuemin": 0, "aria-valuemax": SIDE });
+  const nib = html("span", { class: "attn-nib" });
+  node.append(nib);
+  const tell = () => {
+    const [x, y] = at.map(Math.round);
+    node.setAttribute("aria-valuenow", x);
+    node.setAttribute("aria-valuetext", `column ${x}, row ${y}, pen ${down ? "down" : "up"}`);
+    node.classList.toggle("attn-down", down);
+    nib.style.left = `${(100 * at[0]) / SIDE}%`;
+    nib.style.top = `${(100 * at[1]) / SIDE}%`;
+  };
+  const place = (event) => {
+    const box = node.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * SIDE, ((event.clientY - box.top) / box.height) * SIDE];
+  };
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    node.setPointerCapture(event.pointerId);
+    node.focus({ preventScroll: true });
+    event.preventDefault();
+    at = drawing = place(event);
+    onstroke(at, at);
+    tell();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!drawing) return;
+    at = place(event);
+    onstroke(drawing, at);
+    drawing = at;
+    tell();
+  });
+  const lift = () => { if (drawing) { drawing = null; onend(); } };
+  node.addEventListener("pointerup", lift);
+  node.addEventListener("pointercancel", lift);
+  arrows(node, ([dx, dy], big) => {
+    const from = at;
+    at = [from[0] + dx * (big ? 4 : 1), from[1] - dy * (big ? 4 : 1)].map((x) => Math.max(0, Math.min(SIDE, x)));
+    if (down) { onstroke(from, at); onend(); }
+    tell();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== " ") return;
+    event.preventDefault();
+    down = !down;
+    if (down) { onstroke(at, at); onend(); }
+    tell();
+  });
+  tell();
+  return node;
+}
+
+const NAMES = ["character 1", "character 2", "character 3", "character 4", "character 5", "the query"];
+
+// Six columns: the shots and the query. Under each, how likely the answer is, and where the query looked.
+function board(onpick) {
+  const slots = NAMES.map((name, i) => {
+    const canvas = picture();
+    const button = html("button", { type: "button", onclick: () => onpick(i), "aria-label": `edit ${name}` }, canvas,
+      html("span", { "aria-hidden": true }, i < WAYS ? i + 1 : "?"));
+    return { canvas, button };
+  });
+  const rows = ["answer", "look 1", "look 2", "look 3"].map((name) => {
+    const cells = NAMES.map(() => html("td", {}, html("span", {})));
+    return { cells, node: html("tr", {}, html("th", { scope: "row" }, name), ...cells) };
+  });
+  const head = html("tr", {}, html("td", {}), ...slots.map(({ button }) => html("th", { scope: "col" }, button)));
+  const node = html("table", { class: "attn-board" },
+    html("caption", { class: "attn-hidden" }, "The six images; the answer's probabilities, and the query's weights in each of three looks"),
+    html("thead", {}, head), html("tbody", {}, ...rows.map((line) => line.node)));
+  node.draw = (images, chosen) => slots.forEach(({ canvas, button }, i) => {
+    canvas.paint(images[i]);
+    button.setAttribute("aria-pressed", i === chosen);
+  });
+  node.show = (found) => rows.forEach(({ cells }, r) => cells.forEach((cell, i) => {
+    const value = found ? (r ? found.weights[r - 1][i] : found.probabilities[i]) : undefined;
+    const known = value !== undefined;
+    cell.style.setProperty("--w", known ? value.toFixed(3) : 0);
+    cell.firstChild.textContent = known ? fixed(value, 2) : r || i < WAYS ? "…" : "";
+    cell.classList.toggle("attn-best", !r && known && i === argmax(found.probabilities));
+  }));
+  return node;
+}
+
+function sentence({ probabilities, weights }) {
+  const best = argmax(probabilities);
+  const looked = weights.map((w, i) => `look ${i + 1} mostly at ${NAMES[argmax(w)]} (${fixed(Math.max(...w), 2)})`);
+  return `It names the query ${best + 1}, with probability ${fixed(probabilities[best], 2)}. The query's ${looked.join(", ")}.`;
+}
+
+function render({ model, el }) {
+  let [net, loading, waiting, chosen] = [null, null, 0, WAYS];
+  let images = model.get("images").map(bytes);
+  const known = new Map(); // image -> vector: only what is new is embedded
+
+  const grid = board((i) => { chosen = i; update(); });
+  const large = picture("The image that is edited");
+  const nib = pen((from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
+  const button = (label, act, ...content) => html("button", { type: "button", onclick: act, "aria-label": label }, ...content);
+  const put = (image) => { images[chosen] = bytes(image); save(); };
+  const palette = model.get("letters").map(([name, one, other]) => {
+    const stamp = picture();
+    stamp.paint(bytes(one));
+    return button(`put ${name} here`, () => put(chosen < WAYS ? one : other), stamp);
+  });
+  const editing = html("p", { class: "attn-editing" });
+  const clear = button("clear the field", () => { images[chosen] = new Uint8Array(SIDE * SIDE); save(); }, "clear");
+  const notes = html("div", { class: "attn-notes", role: "status" });
+  const state = words();
+  const root = widget(el, "five-characters", "Teach it five characters",
+    html("p", { class: "attn-hint attn-control" }, "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it."),
+    grid,
+    html("div", { class: "attn-edit attn-control" },
+      html("div", {}, editing, html("div", { class: "attn-sheet" }, large, html("span", { class: "attn-frame" }), nib), clear),
+      html("div", { class: "attn-palette", role: "group", "aria-label": "Letters of scripts it was not trained on" }, ...palette)),
+    notes, state);
+
+  function save() {
+    model.set("images", images.map(text));
+    model.save_changes();
+    update();
+  }
+
+  function load() {
+    if (net || loading) return;
+    root.dataset.state = "loading";
+    loading = loadZoo(model, model.get("zoo"));
+    loading.then(
+      (tensors) => { net = tensors; root.dataset.state = "ready"; },
+      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
+    ).then(() => { loading = null; update(); });
+  }
+
+  function show(found) {
+    root.result = { ...found, images: images.map(text) };
+    root.dataset.read = argmax(found.probabilities) + 1;
+    grid.show(found);
+    state.say(sentence(found));
+  }
+
+  function note(...line) {
+    notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
+  }
+
+  function vector(pixels) {
+    const name = text(pixels);
+    if (!known.has(name)) {
+      if (known.size > 60) known.clear();
+      known.set(name, embed(net, Float32Array.from(pixels, (p) => p / 255)));
+    }
+    return known.get(name);
+  }
+
+  function compute() {
+    waiting = 0;
+    grid.draw(images, chosen);
+    large.paint(images[chosen]);
+    editing.textContent = chosen < WAYS ? `Character ${chosen + 1}` : "The query";
+    const example = model.get("example");
+    if (net) {
+      note();
+      const started = performance.now();
+      const found = answer(net, images.map(vector));
+      root.dataset.milliseconds = performance.now() - started;
+      show(found);
+    } else if (images.every((image, i) => text(image) === example.images[i])) {
+      note();
+      show(example);
+    } else if (root.dataset.state === "failed") {
+      const retry = () => { root.dataset.state = ""; load(); update(); };
+      note(`The network's weights are not to be had: ${root.dataset.why}. `, html("button", { type: "button", onclick: retry }, "Try again"));
+      grid.show(null);
+      state.say("Nothing is read without the weights.");
+    } else {
+      load();
+      note("Loading the network …");
+      grid.show(null);
+    }
+  }
+
+  const update = () => (waiting = waiting || requestAnimationFrame(compute));
+  const fromOutside = () => {
+    if (model.get("images").every((image, i) => image === text(images[i]))) return;
+    images = model.get("images").map(bytes);
+    update();
+  };
+  model.on("change:images", fromOutside);
+  compute();
+  return () => {
+    cancelAnimationFrame(waiting);
+    model.off("change:images", fromOutside);
+  };
+}
+export default { render };
