@@ -129,3 +129,10 @@ def test_the_check_sees_a_hand_edited_notebook(tmp_path, monkeypatch):
     problems = build.check()
     assert f"{chapter.stem}: its cells differ from the text" in problems
     assert "99_orphan: a notebook without a text in book/chapters" in problems
+
+
+def test_the_first_page_says_each_chapters_minutes():
+    text = {chapter.stem[:2]: chapter.read_text(encoding="utf-8") for chapter in CHAPTERS}
+    said = re.findall(r'\("[\w, ]+", (\d+), ', text["00"])
+    numbered = [text[number] for number in sorted(text) if re.fullmatch(r"0[1-9]|1\d", number)]
+    assert said == [re.search(r"^\*(\d+) minutes to read", words, re.M)[1] for words in numbered]
