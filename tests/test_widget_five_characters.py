@@ -173,5 +173,5 @@ def test_on_the_built_page(browser, site, html):
         with built(browser, site, html, CHAPTER, **look) as page:
             page.locator(".attn-board").wait_for()
             assert page.evaluate("globalThis.attncourseZoo") is None
-            page.get_by_role("button", name="put Georgian").nth(1).click()
+            page.get_by_role("button", name="put Georgian").nth(2).click()
             same_as_torch(settled(page))
