@@ -453,6 +453,62 @@ export function arrows(node, onstep) {
   });
 }
 
+// A pen over a field of size × size pixels: pointer, touch, and arrow keys with space as the switch.
+export function drawingPen(size, onstroke, onend) {
+  let [at, down, drawing] = [[size / 2, size / 2], false, null];
+  const label = "pen: arrow keys move it, with shift further; space sets it down or lifts it";
+  const node = html("div", { class: "attn-pen", tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "pen",
+    "aria-valuemin": 0, "aria-valuemax": size });
+  const nib = html("span", { class: "attn-nib" });
+  node.append(nib);
+  const tell = () => {
+    const [x, y] = at.map(Math.round);
+    node.setAttribute("aria-valuenow", x);
+    node.setAttribute("aria-valuetext", `column ${x}, row ${y}, pen ${down ? "down" : "up"}`);
+    node.classList.toggle("attn-down", down);
+    nib.style.left = `${(100 * at[0]) / size}%`;
+    nib.style.top = `${(100 * at[1]) / size}%`;
+  };
+  const place = (event) => {
+    const box = node.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * size, ((event.clientY - box.top) / box.height) * size];
+  };
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    node.setPointerCapture(event.pointerId);
+    node.focus({ preventScroll: true });
+    event.preventDefault();
+    at = drawing = place(event);
+    onstroke(at, at);
+    tell();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!drawing) return;
+    at = place(event);
+    onstroke(drawing, at);
+    drawing = at;
+    tell();
+  });
+  const lift = () => { if (drawing) { drawing = null; onend(); } };
+  node.addEventListener("pointerup", lift);
+  node.addEventListener("pointercancel", lift);
+  arrows(node, ([dx, dy], big) => {
+    const from = at;
+    at = [from[0] + dx * (big ? 4 : 1), from[1] - dy * (big ? 4 : 1)].map((x) => Math.max(0, Math.min(size, x)));
+    if (down) { onstroke(from, at); onend(); }
+    tell();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== " ") return;
+    event.preventDefault();
+    down = !down;
+    if (down) { onstroke(at, at); onend(); }
+    tell();
+  });
+  tell();
+  return node;
+}
+
 // A point that pointer, touch and arrow keys move. Two coordinates in one `slider`: the role with which a screen
 // reader hands over the arrow keys; aria-valuetext says both.
 export function draggable(node, { label, extent, get, set, toPlane, step = 0.05, bigStep = 0.25 }) {

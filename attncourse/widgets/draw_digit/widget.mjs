@@ -1,5 +1,5 @@
 import {
-  argmax, arrows, conv2d, conv2dBackward, fixed, html, linear, loadZoo, softmax, widget, words,
+  argmax, conv2d, conv2dBackward, drawingPen, fixed, html, linear, loadZoo, softmax, widget, words,
 } from "../lib.mjs";
 
 const LAYERS = [[2, 2], [2, 1], [1, 1], [1, 1]]; // stride and padding of each convolution, as attncourse.implicit.ConvNet
@@ -105,62 +105,6 @@ function classes(onpick) {
   return node;
 }
 
-// What carries the pen: pointer, touch, and arrow keys with space as the switch.
-function pen(size, onstroke, onend) {
-  let [at, down, drawing] = [[size / 2, size / 2], false, null];
-  const label = "pen: arrow keys move it, with shift further; space sets it down or lifts it";
-  const node = html("div", { class: "attn-pen", tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "pen",
-    "aria-valuemin": 0, "aria-valuemax": size });
-  const nib = html("span", { class: "attn-nib" });
-  node.append(nib);
-  const tell = () => {
-    const [x, y] = at.map(Math.round);
-    node.setAttribute("aria-valuenow", x);
-    node.setAttribute("aria-valuetext", `column ${x}, row ${y}, pen ${down ? "down" : "up"}`);
-    node.classList.toggle("attn-down", down);
-    nib.style.left = `${(100 * at[0]) / size}%`;
-    nib.style.top = `${(100 * at[1]) / size}%`;
-  };
-  const place = (event) => {
-    const box = node.getBoundingClientRect();
-    return [((event.clientX - box.left) / box.width) * size, ((event.clientY - box.top) / box.height) * size];
-  };
-  node.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    node.setPointerCapture(event.pointerId);
-    node.focus({ preventScroll: true });
-    event.preventDefault();
-    at = drawing = place(event);
-    onstroke(at, at);
-    tell();
-  });
-  node.addEventListener("pointermove", (event) => {
-    if (!drawing) return;
-    at = place(event);
-    onstroke(drawing, at);
-    drawing = at;
-    tell();
-  });
-  const lift = () => { if (drawing) { drawing = null; onend(); } };
-  node.addEventListener("pointerup", lift);
-  node.addEventListener("pointercancel", lift);
-  arrows(node, ([dx, dy], big) => {
-    const from = at;
-    at = [from[0] + dx * (big ? 4 : 1), from[1] - dy * (big ? 4 : 1)].map((x) => Math.max(0, Math.min(size, x)));
-    if (down) { onstroke(from, at); onend(); }
-    tell();
-  });
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== " ") return;
-    event.preventDefault();
-    down = !down;
-    if (down) { onstroke(at, at); onend(); }
-    tell();
-  });
-  tell();
-  return node;
-}
-
 function sentence({ probabilities, asked, gradient }, pixels, size) {
   const order = probabilities.map((_, k) => k).sort((a, b) => probabilities[b] - probabilities[a]);
   const seen = order.slice(0, 2).map((k) => `${k} (${fixed(probabilities[k], 2)})`).join(", then ");
@@ -177,7 +121,7 @@ function render({ model, el }) {
 
   const drawing = field(size, "What is drawn");
   const map = field(size, "The gradient of the score");
-  const nib = pen(size, (from, to) => { stroke(pixels, size, from, to); update(); }, () => save());
+  const nib = drawingPen(size, (from, to) => { stroke(pixels, size, from, to); update(); }, () => save());
   const bars = classes((k) => { model.set("target", model.get("target") === k ? -1 : k); model.save_changes(); });
   const button = (name, label, act) => html("button", { type: "button", onclick: act, "aria-label": label }, name);
   const stamps = model.get("examples").map(([name, row, column, data]) => button(name, `example: ${name}`, () => {

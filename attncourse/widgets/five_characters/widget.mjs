@@ -1,5 +1,5 @@
 import {
-  argmax, arrows, concat, conv2d, dot, fixed, html, linear, loadZoo, mix, pick, row, softmax, widget, words,
+  argmax, concat, conv2d, dot, drawingPen, fixed, html, linear, loadZoo, mix, pick, row, softmax, widget, words,
 } from "../lib.mjs";
 
 const [WAYS, SIDE] = [5, 28];
@@ -109,62 +109,6 @@ function picture(label) {
 
 // ---- the page ----
 
-// The pen: pointer, touch, and arrow keys with space as the switch.
-function pen(onstroke, onend) {
-  let [at, down, drawing] = [[SIDE / 2, SIDE / 2], false, null];
-  const node = html("div", { class: "attn-pen", tabindex: 0, role: "slider", "aria-roledescription": "pen",
-    "aria-label": "pen: arrow keys move it, with shift further; space sets it down or lifts it",
-    "aria-valuemin": 0, "aria-valuemax": SIDE });
-  const nib = html("span", { class: "attn-nib" });
-  node.append(nib);
-  const tell = () => {
-    const [x, y] = at.map(Math.round);
-    node.setAttribute("aria-valuenow", x);
-    node.setAttribute("aria-valuetext", `column ${x}, row ${y}, pen ${down ? "down" : "up"}`);
-    node.classList.toggle("attn-down", down);
-    nib.style.left = `${(100 * at[0]) / SIDE}%`;
-    nib.style.top = `${(100 * at[1]) / SIDE}%`;
-  };
-  const place = (event) => {
-    const box = node.getBoundingClientRect();
-    return [((event.clientX - box.left) / box.width) * SIDE, ((event.clientY - box.top) / box.height) * SIDE];
-  };
-  node.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    node.setPointerCapture(event.pointerId);
-    node.focus({ preventScroll: true });
-    event.preventDefault();
-    at = drawing = place(event);
-    onstroke(at, at);
-    tell();
-  });
-  node.addEventListener("pointermove", (event) => {
-    if (!drawing) return;
-    at = place(event);
-    onstroke(drawing, at);
-    drawing = at;
-    tell();
-  });
-  const lift = () => { if (drawing) { drawing = null; onend(); } };
-  node.addEventListener("pointerup", lift);
-  node.addEventListener("pointercancel", lift);
-  arrows(node, ([dx, dy], big) => {
-    const from = at;
-    at = [from[0] + dx * (big ? 4 : 1), from[1] - dy * (big ? 4 : 1)].map((x) => Math.max(0, Math.min(SIDE, x)));
-    if (down) { onstroke(from, at); onend(); }
-    tell();
-  });
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== " ") return;
-    event.preventDefault();
-    down = !down;
-    if (down) { onstroke(at, at); onend(); }
-    tell();
-  });
-  tell();
-  return node;
-}
-
 const NAMES = ["character 1", "character 2", "character 3", "character 4", "character 5", "the query"];
 
 // Six columns: the shots and the query. Under each, how likely the answer is, and where the query looked.
@@ -210,7 +154,7 @@ function render({ model, el }) {
 
   const grid = board((i) => { chosen = i; update(); });
   const large = picture("The image that is edited");
-  const nib = pen((from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
+  const nib = drawingPen(SIDE, (from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
   const button = (label, act, ...content) => html("button", { type: "button", onclick: act, "aria-label": label }, ...content);
   const put = (image) => { images[chosen] = bytes(image); save(); };
   const palette = model.get("letters").map(([name, one, other]) => {
