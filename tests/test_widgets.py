@@ -31,7 +31,9 @@ WIDGETS = {"score": ScoreExplorer, "dates": DateTranslator, "quiz": lambda: quiz
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_bundle_needs_nothing_else(folder):
     module = bundle.esm(folder)
-    assert not re.search(r"^\s*import|\bimport\(|\brequire\(|@import|url\((?!#)", module + bundle.css(folder), re.MULTILINE)
+    assert not re.search(
+        r"^\s*import|\bimport\(|\brequire\(|@import|url\((?!#)", module + bundle.css(folder), re.MULTILINE
+    )
     assert set(re.findall(r"https?://[^\"'`\s]+", module + bundle.css(folder))) <= {"http://www.w3.org/2000/svg"}
     # It is stored with every widget of a notebook. The largest, drop_points, has an encoder, a decoder and two solvers.
     assert len(module) < 35_000 and len(bundle.css(folder)) < 10_000
