@@ -125,18 +125,21 @@ def visit(browser, url, width=1280, scheme="light"):
         page.goto(url)
         page.wait_for_load_state("networkidle")
         with contextlib.suppress(Exception):  # what is not drawn by then is for the checks to report
-            page.wait_for_function(DRAWN, timeout=15_000)
+            page.wait_for_function(DRAWN, timeout=30_000)
         yield page, complaints
     finally:
         context.close()
 
 
-# Formulas typeset, and every stored widget view filled. MathJax replaces `window.MathJax` when it has loaded.
-DRAWN = """async () => {
-  await window.MathJax?.startup?.promise;
-  const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
-  const drawn = [...document.querySelectorAll(".widget-subarea")].filter((area) => area.querySelector("*"));
-  return views <= drawn.length;
+# All of it read, and no page that only leads to another; formulas typeset, and every stored widget view filled.
+# Not async: Playwright takes the promise itself for a yes, and does not ask again.
+DRAWN = """() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const views = all('script[type="application/vnd.jupyter.widget-view+json"]').length;
+  return document.readyState === "complete"
+    && !document.querySelector("meta[http-equiv=refresh i]")
+    && all(".math").every((math) => math.querySelector("mjx-container"))
+    && views <= all(".widget-subarea").filter((area) => area.querySelector("*")).length;
 }"""
 
 
