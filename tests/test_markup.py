@@ -1,4 +1,8 @@
-from attncourse.markup import to_html, to_html_inline
+import re
+
+from attncourse.exercises import find
+from attncourse.exercises.catalogue import manifest
+from attncourse.markup import to_html, to_html_inline, to_plain
 
 
 def test_formulas_become_bare_mathml():
@@ -16,3 +20,10 @@ def test_html_of_the_learner_stays_text():
 def test_tables_and_code():
     assert "<table>" in to_html("| a | b |\n|---|---|\n| 1 | 2 |\n")
     assert "<code>q @ W.T</code>" in to_html("`q @ W.T`")
+
+
+def test_a_terminal_gets_no_tex():
+    tex = r"`x` is $\nabla \log \alpha_s / \sqrt{D}$, $\tfrac12 k^\top M_{t-1}$ or $\frac{d+1}2$ of $\mathit{std}^2$"
+    assert to_plain(tex) == "`x` is ∇ log α_s / √D, 1/2 kᵀ M_{t-1} or (d+1)/2 of std^2"
+    said = [wrong.message for entry in manifest() for wrong in find(entry.id).wrong]
+    assert [text for text in map(to_plain, said) if re.search(r"[$\\]", text)] == []

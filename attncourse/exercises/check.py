@@ -13,6 +13,7 @@ import textwrap
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ..markup import to_plain
 from .attempt import ended_the_process, no_function, not_python
 from .catalogue import UnknownExercise, find
 from .core import Exercise, Outcome, Verdict
@@ -21,7 +22,6 @@ from .notebook import Source, needed, read
 from .session import STEP_SECONDS, Session
 
 ICON = {Outcome.CORRECT: "✓", Outcome.NOT_ATTEMPTED: "○", Outcome.RAISED: "⚠", Outcome.TIMED_OUT: "⚠"}
-TEX = {r"\infty": "∞", r"\top": "ᵀ", r"\cdot": "·", r"\approx": "≈", r"\sqrt": "√", r"\tanh": "tanh", r"\,": " "}
 
 
 def main(path: str) -> int:
@@ -52,10 +52,7 @@ def lines(id: str, verdict: Verdict, points: str) -> list[str]:
     head = f"  {ICON.get(verdict.outcome, '✗')} {id:32} {points:>5}  {what}"
     if verdict.outcome in known:
         return [head]
-    text = verdict.message.replace("$", "")
-    for tex, character in TEX.items():
-        text = text.replace(tex, character)
-    wrapped = textwrap.wrap(text, 100, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    wrapped = textwrap.wrap(to_plain(verdict.message), 100, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return [head, *wrapped, *(f"      | {line}" for line in verdict.seen)]
 
 

@@ -147,6 +147,7 @@ def allowed_next(written, real):
             "is unsure between two points then goes to and fro between them, and calls it a tour.",
             (
                 _version(seen=_last_only),
+                _version(seen=_last_only, stop=lambda w, r: ~(r & ~_last_only(w, r))[:, 1:].any(1)),
                 _version(seen=_nothing),
                 _last_by_index,
             ),

@@ -194,7 +194,7 @@ def causal_convolution(x, weight, bias, dilation):
             ),
         ),
         Misconception(
-            "one tap is taken for granted",
+            "two taps are taken for granted",
             "You pad by the dilation alone, which is right for two taps. With $k$ of them the first looks "
             "$(k - 1) \\cdot r$ back.",
             (

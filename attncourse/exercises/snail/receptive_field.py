@@ -133,6 +133,7 @@ def receptive_field(dilations, kernel):
             "distance 1 is reached in three ways. Collect distances in a set.",
             (
                 _version(_right, lambda r, k: k ** len(r)),
+                _version(_right, lambda r, k: 2 ** len(r)),
                 _version(lambda r, k: k ** len(r)),
                 _version(lambda r, k: 1 + sum(r), lambda r, k: k ** len(r)),
             ),
