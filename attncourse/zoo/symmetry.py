@@ -153,7 +153,7 @@ def features(images: Tensor, model: Reader | None = None, device=None) -> Tensor
 
 
 def recipe(name: str, block: str, about: str) -> Recipe:
-    return Recipe(name, about, partial(dict, CONFIG | {"block": block}), build, train, 1_500, evaluate)
+    return Recipe(name, about, partial(dict, CONFIG | {"block": block}), build, train, 6_000, evaluate)
 
 
 RECIPES = [
