@@ -1,5 +1,6 @@
 import {
-  argmax, concat, conv2d, dot, drawingPen, fixed, html, linear, loadZoo, mix, pick, row, softmax, widget, words,
+  argmax, concat, conv2d, dot, drawingPen, fixed, follow, fromBase64, html, linear, mix, pick, pushButton, remarks, row,
+  setTraits, softmax, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [WAYS, SIDE] = [5, 28];
@@ -79,7 +80,6 @@ export function answer(tensors, vectors) {
 
 // ---- pixels ----
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const text = (pixels) => btoa(String.fromCharCode(...pixels));
 
 // A line of ink, soft at its edge; where there is ink already the stronger stays.
@@ -148,23 +148,23 @@ function sentence({ probabilities, weights }) {
 }
 
 function render({ model, el }) {
-  let [net, loading, waiting, chosen] = [null, null, 0, WAYS];
-  let images = model.get("images").map(bytes);
+  let [waiting, chosen] = [0, WAYS];
+  let images = model.get("images").map(fromBase64);
   const known = new Map(); // image -> vector: only what is new is embedded
 
   const grid = board((i) => { chosen = i; update(); });
   const large = picture("The image that is edited");
   const nib = drawingPen(SIDE, (from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
-  const button = (label, act, ...content) => html("button", { type: "button", onclick: act, "aria-label": label }, ...content);
-  const put = (image) => { images[chosen] = bytes(image); save(); };
+  const button = (label, act, content) => pushButton(content, act, { "aria-label": label });
+  const put = (image) => { images[chosen] = fromBase64(image); save(); };
   const palette = model.get("letters").map(([name, one, other]) => {
     const stamp = picture();
-    stamp.paint(bytes(one));
+    stamp.paint(fromBase64(one));
     return button(`put ${name} here`, () => put(chosen < WAYS ? one : other), stamp);
   });
   const editing = html("p", { class: "attn-editing" });
   const clear = button("clear the field", () => { images[chosen] = new Uint8Array(SIDE * SIDE); save(); }, "clear");
-  const notes = html("div", { class: "attn-notes", role: "status" });
+  const notes = remarks();
   const state = words();
   const root = widget(el, "five-characters", "Teach it five characters",
     html("p", { class: "attn-hint attn-control" }, "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it."),
@@ -173,21 +173,11 @@ function render({ model, el }) {
       html("div", {}, editing, html("div", { class: "attn-sheet" }, large, html("span", { class: "attn-frame" }), nib), clear),
       html("div", { class: "attn-palette", role: "group", "aria-label": "Letters of scripts it was not trained on" }, ...palette)),
     notes, state);
+  const zoo = zooModel(model, root, () => update());
 
   function save() {
-    model.set("images", images.map(text));
-    model.save_changes();
+    setTraits(model, { images: images.map(text) });
     update();
-  }
-
-  function load() {
-    if (net || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (tensors) => { net = tensors; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
   }
 
   function show(found) {
@@ -197,15 +187,11 @@ function render({ model, el }) {
     state.say(sentence(found));
   }
 
-  function note(...line) {
-    notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
-  }
-
   function vector(pixels) {
     const name = text(pixels);
     if (!known.has(name)) {
       if (known.size > 60) known.clear();
-      known.set(name, embed(net, Float32Array.from(pixels, (p) => p / 255)));
+      known.set(name, embed(zoo.net, Float32Array.from(pixels, (p) => p / 255)));
     }
     return known.get(name);
   }
@@ -216,38 +202,31 @@ function render({ model, el }) {
     large.paint(images[chosen]);
     editing.textContent = chosen < WAYS ? `Character ${chosen + 1}` : "The query";
     const example = model.get("example");
-    if (net) {
-      note();
+    if (zoo.net) {
+      notes.say();
       const started = performance.now();
-      const found = answer(net, images.map(vector));
+      const found = answer(zoo.net, images.map(vector));
       root.dataset.milliseconds = performance.now() - started;
       show(found);
     } else if (images.every((image, i) => text(image) === example.images[i])) {
-      note();
+      notes.say();
       show(example);
-    } else if (root.dataset.state === "failed") {
-      const retry = () => { root.dataset.state = ""; load(); update(); };
-      note(`The network's weights are not to be had: ${root.dataset.why}. `, html("button", { type: "button", onclick: retry }, "Try again"));
-      grid.show(null);
-      state.say("Nothing is read without the weights.");
     } else {
-      load();
-      note("Loading the network …");
+      notes.say(zoo.wait());
       grid.show(null);
+      if (zoo.failed) state.say("Nothing is read without the weights.");
     }
   }
 
   const update = () => (waiting = waiting || requestAnimationFrame(compute));
   const fromOutside = () => {
     if (model.get("images").every((image, i) => image === text(images[i]))) return;
-    images = model.get("images").map(bytes);
+    images = model.get("images").map(fromBase64);
     update();
   };
-  model.on("change:images", fromOutside);
+  const end = follow(model, ["images"], fromOutside);
   compute();
-  return () => {
-    cancelAnimationFrame(waiting);
-    model.off("change:images", fromOutside);
-  };
+  return () => { cancelAnimationFrame(waiting); end(); };
 }
+
 export default { render };
