@@ -13,6 +13,7 @@ from widget_page import built, readable, stand_alone, stored
 
 from attncourse import masks, scores
 from attncourse.widgets import SixScores
+from attncourse.widgets.plane import QueryAmongKeys
 from attncourse.widgets.six_scores.widget import NAMES, uniforms
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -215,8 +216,9 @@ def test_readable_by_all_on_screen_and_paper(browser, desk):
 def six_of_the_page():
     saved = json.loads((ROOT / f"notebooks/{CHAPTER}.ipynb").read_text())["metadata"]["widgets"]
     states = [w["state"] for w in saved["application/vnd.jupyter.widget-state+json"]["state"].values()]
+    names = [*QueryAmongKeys.class_own_traits(), *SixScores.class_own_traits()]
     [state] = [state for state in states if state.get("_anywidget_id", "").endswith("SixScores")]
-    return SixScores(**{k: state[k] for k in SixScores.class_own_traits() if k in state and k != "extent"})
+    return SixScores(**{k: state[k] for k in names if k in state and k != "extent"})
 
 
 @pytest.mark.book
