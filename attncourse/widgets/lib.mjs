@@ -269,6 +269,10 @@ export function fromBase64(text) {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
 
+export function toBase64(bytes) {
+  return btoa(String.fromCharCode(...bytes));
+}
+
 // The built page keeps the weights in a script beside it: fetch() is refused on file://, a script is not.
 export function zooFromPage(name, contentRoot) {
   const url = new URL(`_static/zoo/${name}.js`, new URL(contentRoot, document.baseURI)).href;
@@ -651,6 +655,20 @@ export function drawingPen(size, onstroke, onend) {
   });
   tell();
   return node;
+}
+
+// A line of ink from one place to another, soft at its edge; where there is ink already the stronger stays. `nib` is the
+// pen's radius, up to 1.5 pixels.
+export function inkLine(pixels, size, nib, [x0, y0], [x1, y1]) {
+  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
+  for (let t = 0; t <= steps; t++) {
+    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
+    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(size - 1, y + 2); r++)
+      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(size - 1, x + 2); c++) {
+        const ink = Math.max(0, Math.min(1, nib + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
+        pixels[r * size + c] = Math.max(pixels[r * size + c], Math.round(255 * ink));
+      }
+  }
 }
 
 // A point that pointer, touch and arrow keys move. Two coordinates in one `slider`: the role with which a screen

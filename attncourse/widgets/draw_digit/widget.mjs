@@ -1,6 +1,6 @@
 import {
-  argmax, conv2d, conv2dBackward, drawingPen, fixed, follow, fromBase64, html, linear, pushButton, remarks, setTraits,
-  softmax, widget, words, zooModel,
+  argmax, conv2d, conv2dBackward, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, pushButton, remarks,
+  setTraits, softmax, toBase64, widget, words, zooModel,
 } from "../lib.mjs";
 
 const LAYERS = [[2, 2], [2, 1], [1, 1], [1, 1]]; // stride and padding of each convolution, as attncourse.implicit.ConvNet
@@ -47,21 +47,6 @@ export function look({ layers, weight, bias }, image, target) {
 }
 
 // ---- pixels ----
-
-const text = (pixels) => btoa(String.fromCharCode(...pixels));
-
-// A line of ink from one place to another, soft at its edge; where there is ink already the stronger stays.
-export function stroke(pixels, size, [x0, y0], [x1, y1]) {
-  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
-  for (let t = 0; t <= steps; t++) {
-    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
-    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(size - 1, y + 2); r++)
-      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(size - 1, x + 2); c++) {
-        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
-        pixels[r * size + c] = Math.max(pixels[r * size + c], Math.round(255 * ink));
-      }
-  }
-}
 
 // Share of the map's mass in the box around all ink, and the box's share of the area
 export function share(gradient, pixels, size) {
@@ -121,7 +106,7 @@ function render({ model, el }) {
 
   const drawing = field(size, "What is drawn");
   const map = field(size, "The gradient of the score");
-  const nib = drawingPen(size, (from, to) => { stroke(pixels, size, from, to); update(); }, () => save());
+  const nib = drawingPen(size, (from, to) => { inkLine(pixels, size, NIB, from, to); update(); }, () => save());
   const bars = classes((k) => setTraits(model, { target: model.get("target") === k ? -1 : k }));
   const button = (name, label, act) => pushButton(name, act, { "aria-label": label });
   const stamps = model.get("examples").map(([name, row, column, data]) => button(name, `example: ${name}`, () => {
@@ -144,13 +129,13 @@ function render({ model, el }) {
   const zoo = zooModel(model, root, update);
 
   function save() {
-    setTraits(model, { image: text(pixels) });
+    setTraits(model, { image: toBase64(pixels) });
     update();
   }
 
   function show(found) {
     Object.assign(root.dataset, { read: argmax(found.probabilities), asked: found.asked });
-    root.result = { ...found, gradient: Array.from(found.gradient), image: text(pixels) };
+    root.result = { ...found, gradient: Array.from(found.gradient), image: toBase64(pixels) };
     const top = found.gradient.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-12);
     map.paint((n) => {
       // the power lifts the many small slopes into sight
@@ -175,7 +160,7 @@ function render({ model, el }) {
       const found = look(net, Float32Array.from(pixels, (p) => p / 255), model.get("target"));
       root.dataset.milliseconds = performance.now() - started;
       show(found);
-    } else if (text(pixels) === example.image && model.get("target") === example.target) {
+    } else if (toBase64(pixels) === example.image && model.get("target") === example.target) {
       notes.say();
       const gradient = Float32Array.from(new Int8Array(fromBase64(example.map).buffer), (g) => (g / 127) * example.scale);
       show({ probabilities: example.probabilities, gradient, asked: example.target < 0 ? argmax(example.probabilities) : example.target });
@@ -191,7 +176,7 @@ function render({ model, el }) {
   }
 
   function adopt() {
-    if (model.get("image") !== text(pixels)) pixels = fromBase64(model.get("image"));
+    if (model.get("image") !== toBase64(pixels)) pixels = fromBase64(model.get("image"));
     update();
   }
 

@@ -72,18 +72,26 @@ export function hull(points) {
   return [...cycle.slice(lead), ...cycle.slice(0, lead)];
 }
 
-// Every order from point 1 on, the nearest point first, given up as soon as going straight home is no shorter than the best
+// Held & Karp: home(at, rest) is the shortest way from a point through the set `rest` (a bit a point) to the first, and its
+// next point; every set is looked at once
 export function tour(points) {
-  let [best, least] = [[], Infinity];
-  const go = (cycle, sum) => {
-    const far = points.map((point) => distance(points[cycle.at(-1) - 1], point));
-    if (sum + far[0] >= least) return;
-    const rest = upTo(points.length).filter((i) => !cycle.includes(i + 1)).sort((i, j) => far[i] - far[j]);
-    if (!rest.length) [best, least] = [cycle, sum + far[0]];
-    for (const i of rest) go([...cycle, i + 1], sum + far[i]);
+  const known = new Map();
+  const home = (at, rest) => {
+    if (!rest) return [distance(points[at], points[0])];
+    const key = rest * points.length + at;
+    if (known.has(key)) return known.get(key);
+    let best = [Infinity];
+    for (let i = 1; i < points.length; i++) {
+      if (!(rest & (1 << i))) continue;
+      const size = distance(points[at], points[i]) + home(i, rest & ~(1 << i))[0];
+      if (size < best[0]) best = [size, i];
+    }
+    known.set(key, best);
+    return best;
   };
-  go([1], 0);
-  return area(points, best) < 0 ? [1, ...best.slice(1).reverse()] : best;
+  const cycle = [1];
+  for (let [at, rest] = [0, 2 ** points.length - 2]; rest; rest &= ~(1 << at)) cycle.push((at = home(at, rest)[1]) + 1);
+  return area(points, cycle) < 0 ? [1, ...cycle.slice(1).reverse()] : cycle;
 }
 
 // ---- pictures ----

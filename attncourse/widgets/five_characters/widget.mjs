@@ -1,6 +1,6 @@
 import {
-  argmax, concat, conv2d, dot, drawingPen, fixed, follow, fromBase64, html, linear, mix, pick, pushButton, remarks, row,
-  setTraits, softmax, widget, words, zooModel,
+  argmax, concat, conv2d, dot, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, mix, pick, pushButton,
+  remarks, row, setTraits, softmax, toBase64, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [WAYS, SIDE] = [5, 28];
@@ -80,21 +80,6 @@ export function answer(tensors, vectors) {
 
 // ---- pixels ----
 
-const text = (pixels) => btoa(String.fromCharCode(...pixels));
-
-// A line of ink, soft at its edge; where there is ink already the stronger stays.
-export function stroke(pixels, [x0, y0], [x1, y1]) {
-  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
-  for (let t = 0; t <= steps; t++) {
-    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
-    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(SIDE - 1, y + 2); r++)
-      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(SIDE - 1, x + 2); c++) {
-        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
-        pixels[r * SIDE + c] = Math.max(pixels[r * SIDE + c], Math.round(255 * ink));
-      }
-  }
-}
-
 // Ink in the page's own text colour: the ground stays transparent.
 function picture(label) {
   const node = html("canvas", { width: SIDE, height: SIDE, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true }) });
@@ -154,7 +139,7 @@ function render({ model, el }) {
 
   const grid = board((i) => { chosen = i; update(); });
   const large = picture("The image that is edited");
-  const nib = drawingPen(SIDE, (from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
+  const nib = drawingPen(SIDE, (from, to) => { inkLine(images[chosen], SIDE, NIB, from, to); update(); }, () => save());
   const button = (label, act, content) => pushButton(content, act, { "aria-label": label });
   const put = (image) => { images[chosen] = fromBase64(image); save(); };
   const palette = model.get("letters").map(([name, one, other]) => {
@@ -176,19 +161,19 @@ function render({ model, el }) {
   const zoo = zooModel(model, root, () => update());
 
   function save() {
-    setTraits(model, { images: images.map(text) });
+    setTraits(model, { images: images.map(toBase64) });
     update();
   }
 
   function show(found) {
-    root.result = { ...found, images: images.map(text) };
+    root.result = { ...found, images: images.map(toBase64) };
     root.dataset.read = argmax(found.probabilities) + 1;
     grid.show(found);
     state.say(sentence(found));
   }
 
   function vector(pixels) {
-    const name = text(pixels);
+    const name = toBase64(pixels);
     if (!known.has(name)) {
       if (known.size > 60) known.clear();
       known.set(name, embed(zoo.net, Float32Array.from(pixels, (p) => p / 255)));
@@ -208,7 +193,7 @@ function render({ model, el }) {
       const found = answer(zoo.net, images.map(vector));
       root.dataset.milliseconds = performance.now() - started;
       show(found);
-    } else if (images.every((image, i) => text(image) === example.images[i])) {
+    } else if (images.every((image, i) => toBase64(image) === example.images[i])) {
       notes.say();
       show(example);
     } else {
@@ -220,7 +205,7 @@ function render({ model, el }) {
 
   const update = () => (waiting = waiting || requestAnimationFrame(compute));
   const fromOutside = () => {
-    if (model.get("images").every((image, i) => image === text(images[i]))) return;
+    if (model.get("images").every((image, i) => image === toBase64(images[i]))) return;
     images = model.get("images").map(fromBase64);
     update();
   };
