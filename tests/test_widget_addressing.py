@@ -1,6 +1,5 @@
 """The addressing bench of chapter 12: every stage in the page is the package's, for both encodings of the shift."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 from browser import visit
 from torch.testing import assert_close
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse import ntm
 from attncourse.widgets import AddressingBench
@@ -108,16 +107,14 @@ def test_malformed_traits_are_refused(traits, said):
 
 
 def test_state_is_small():
-    state = AddressingBench().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 30_000
+    assert stored(AddressingBench()) < 30_000
 
 
 # ---- in a browser, with a stand-in for the kernel ----
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
+def stand(tmp_path_factory):
     with stand_alone(tmp_path_factory.mktemp("bench"), AddressingBench()) as url:
         yield url
 
@@ -131,8 +128,8 @@ def same_as_python(page, expected):
         np.testing.assert_allclose([float(x) for x in charted], weights, atol=0.0051, err_msg=name)
 
 
-def test_every_stage_in_the_page_is_pythons(browser, bench):
-    with visit(browser, bench) as (page, complaints):
+def test_every_stage_in_the_page_is_pythons(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         same_as_python(page, AddressingBench())
         for seed in range(40):
             traits = settings(seed)
@@ -196,25 +193,6 @@ def explore(page):
     here.locator(".attn-words").filter(has_text="content (β 8.0) is most at slot 2").wait_for()
 
 
-def test_by_keyboard_and_mouse(browser, bench):
-    with visit(browser, bench) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
-def test_readable_by_all_on_screen_and_paper(browser, bench):
-    with visit(browser, bench, width=380) as (page, complaints):
-        readable(page, ".attn-stages")
-        assert page.locator(".attn-weights:visible").count() == 5
-    assert not complaints
-
-
-# ---- on the built page ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-addressing .attn-stages").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-addressing .attn-stages", staticmethod(explore)
+    seen = ".attn-weights", 5

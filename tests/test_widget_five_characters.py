@@ -1,17 +1,15 @@
 """Teach it five characters: traits in Python; the network in a browser against PyTorch, alone and on the built page."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import built, readable, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.tasks import glyphs
-from attncourse.widgets import FiveCharacters, bundle
+from attncourse.widgets import FiveCharacters
 from attncourse.widgets.five_characters.widget import SIDE, drawings, pack, unpack
 
 CHAPTER = "notebooks/14_snail.html"
@@ -41,11 +39,7 @@ def same_as_torch(result):
 
 
 def test_the_module_is_small_and_the_state_without_weights():
-    module, style = bundle.esm("five_characters"), bundle.css("five_characters")
-    assert len(module) < 25_000 and len(style) < 10_000 and "import " not in module and "gruCell" not in module
-    state = FiveCharacters().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 90_000
+    assert stored(FiveCharacters()) < 90_000
 
 
 def test_the_widget_runs_the_zoo_model():

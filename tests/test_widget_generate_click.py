@@ -1,14 +1,11 @@
 """Generate and click: traits in Python; the generator and both maps in a browser, alone and on the built page."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import built, readable, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.widgets import GenerateClick, bundle
@@ -45,9 +42,7 @@ def same_as_torch(result):
 
 
 def test_the_state_is_small_and_holds_no_weights():
-    state = GenerateClick().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 60_000 and len(bundle.esm("generate_click")) < 25_000
+    assert stored(GenerateClick()) < 60_000 and len(bundle.esm("generate_click")) < 25_000
 
 
 def test_the_widget_asks_the_zoo_model():
@@ -158,11 +153,11 @@ def test_weights_that_cannot_be_had(browser, desk):
     with visit(browser, desk) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.get_by_role("button", name="new picture").click()
-        page.locator(".attn-click-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
+        page.locator(".attn-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
         page.evaluate("window.kernel = 'answers'")
         page.get_by_role("button", name="Try again").click()
         same_as_torch(settled(page))
-        assert page.locator(".attn-click-notes").inner_text() == ""
+        assert page.locator(".attn-notes").inner_text() == ""
 
 
 def test_readable_by_all_on_screen_and_paper(browser, desk):
@@ -178,8 +173,6 @@ def test_readable_by_all_on_screen_and_paper(browser, desk):
 @pytest.mark.book
 @pytest.mark.parametrize("look", [{}, {"width": 380, "scheme": "dark"}])
 def test_on_the_built_page(browser, site, html, look):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
     with built(browser, site, html, BOOK_PAGE, **look) as page:
         page.locator(".attn-generate-click canvas").first.wait_for()
         play(page)

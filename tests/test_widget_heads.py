@@ -1,16 +1,14 @@
 """Heads: the Transformer in the page is PyTorch's, in its words and in every map; unknown words are named."""
 
-import json
-
 import numpy as np
 import pytest
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.tasks import translation as task
-from attncourse.widgets import Heads, bundle
+from attncourse.widgets import Heads
 from attncourse.widgets.heads.widget import EXAMPLES, KINDS
 
 BOOK_PAGE = "notebooks/10_transformer.html"
@@ -24,10 +22,7 @@ HELD_OUT += [" ".join(e.english) for e in task.sample(6, seed=56, held_out=True,
 
 
 def test_the_module_is_small_and_the_state_without_weights():
-    assert len(bundle.esm("heads")) < 25_000 and len(bundle.css("heads")) < 10_000
-    state = Heads().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 60_000
+    assert stored(Heads()) < 60_000
 
 
 def test_the_example_is_the_models():
@@ -59,7 +54,7 @@ def test_traits_are_checked():
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def stand(tmp_path_factory):
     with stand_alone(tmp_path_factory.mktemp("heads"), Heads()) as url:
         yield url
 
@@ -78,8 +73,8 @@ def same_as_torch(page, texts):
             np.testing.assert_allclose(shown["maps"][kind], expected[0], atol=1e-3, err_msg=f"{kind}: {text}")
 
 
-def test_every_map_is_pytorchs_on_held_out_sentences(browser, desk):
-    with visit(browser, desk) as (page, complaints):
+def test_every_map_is_pytorchs_on_held_out_sentences(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         assert page.evaluate(f"{ROOT}.dataset.output") == Heads().output  # before any weights are there
         assert page.evaluate(f"{ROOT}.dataset.state") is None
         same_as_torch(page, HELD_OUT)
@@ -104,8 +99,8 @@ def explore(page):
     assert page.evaluate("document.activeElement.value") == "2"  # the choice keeps the focus
 
 
-def test_by_keyboard(browser, desk):
-    with visit(browser, desk) as (page, complaints):
+def test_traits_follow_and_lead(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         explore(page)
         assert page.evaluate("['kind', 'layer', 'head', 'row'].map((n) => model.get(n))") == ["encoder", 1, 1, 2]
         page.evaluate("model.set('kind', 'decoder'), model.set('row', 0)")
@@ -114,8 +109,8 @@ def test_by_keyboard(browser, desk):
     assert not complaints
 
 
-def test_words_are_offered_and_strange_ones_named(browser, desk):
-    with visit(browser, desk) as (page, complaints):
+def test_words_are_offered_and_strange_ones_named(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         here, box = page.locator(".attn-heads"), page.locator(".attn-heads input[type=text]")
         box.fill("the cat me")
         offered = page.evaluate(f"[...{ROOT}.querySelectorAll('datalist option')].map((o) => o.value)")
@@ -136,26 +131,17 @@ def test_words_are_offered_and_strange_ones_named(browser, desk):
     assert not complaints
 
 
-def test_readable_by_all_on_screen_and_paper(browser, desk):
-    with visit(browser, desk, width=380) as (page, complaints):
-        readable(page, ".attn-heads-map")
-    assert not complaints
+class TestPage(PageTests):
+    book_page, figure = BOOK_PAGE, ".attn-heads-map"
 
-
-# ---- on the built page, without a kernel ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-heads-map").wait_for()
+    @staticmethod
+    def explore(page):
         explore(page)
         same_as_torch(page, HELD_OUT[:4])
 
 
-def test_missing_weights_are_said_to_be_missing(browser, desk):
-    with visit(browser, desk) as (page, _):
+def test_missing_weights_are_said_to_be_missing(browser, stand):
+    with visit(browser, stand) as (page, _):
         page.route("**/weights.safetensors", lambda route: route.fulfill(status=404))
         page.locator(".attn-heads input[type=text]").fill("the cat sleeps")
         page.locator(".attn-heads .attn-notes").get_by_text("The model's weights are not to be had").wait_for()

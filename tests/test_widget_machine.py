@@ -1,14 +1,12 @@
 """Run the machine: the Turing machine in the page is PyTorch's, through 241 steps, and says what it did."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from safetensors.torch import load, save
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.tasks import algorithmic as task
@@ -31,10 +29,7 @@ def wrong(widget):
 
 
 def test_the_module_is_small_and_the_state_without_weights():
-    assert len(bundle.esm("machine")) < 25_000 and len(bundle.css("machine")) < 10_000
-    state = RunMachine().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 50_000
+    assert stored(RunMachine()) < 50_000
 
 
 @torch.no_grad()
@@ -91,7 +86,7 @@ def test_time_has_an_end():
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def stand(tmp_path_factory):
     with stand_alone(tmp_path_factory.mktemp("machine"), RunMachine()) as url:
         yield url
 
@@ -122,8 +117,8 @@ def same_as_torch(page, pattern, steps):
         assert page.evaluate("model.get('output')") == widget.output
 
 
-def test_every_step_is_pytorchs_up_to_120_vectors(browser, desk):
-    with visit(browser, desk) as (page, complaints):
+def test_every_step_is_pytorchs_up_to_120_vectors(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         assert page.evaluate(f"{ROOT}.dataset.state") is None  # the first screen needs no weights
         assert page.evaluate(f"{ROOT}.dataset.wrong") == str(wrong(RunMachine()))
         for length in (1, 2, 7, 20, 60, 120):
@@ -177,19 +172,13 @@ def explore(page):
     same_as_torch(page, page.evaluate(f"{ROOT}.dataset.pattern").split(), [0, 40, 80])
 
 
-def test_by_keyboard_and_mouse(browser, desk):
-    with visit(browser, desk) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
-def test_what_is_wrong_is_marked(browser, desk):
+def test_what_is_wrong_is_marked(browser, stand):
     """With an output that says the opposite, all that was right is wrong, counted and framed."""
     tensors = load(bundle.zoo_bytes("ntm-copy"))
     opposite = save({name: -x if name.startswith("out.") else x for name, x in tensors.items()})
     pattern = drawn(5)
     expected = 5 * task.BITS - wrong(RunMachine(pattern=pattern))
-    with visit(browser, desk) as (page, complaints):
+    with visit(browser, stand) as (page, complaints):
         page.route("**/weights.safetensors", lambda route: route.fulfill(body=opposite))
         page.evaluate("(pattern) => model.set('pattern', pattern)", pattern)
         given(page, pattern)
@@ -200,8 +189,8 @@ def test_what_is_wrong_is_marked(browser, desk):
     assert not complaints
 
 
-def test_playing_and_reduced_motion(browser, desk):
-    with visit(browser, desk) as (page, complaints):
+def test_playing_and_reduced_motion(browser, stand):
+    with visit(browser, stand) as (page, complaints):
         here = page.locator(".attn-machine")
         page.evaluate("model.set('pattern', ['11110000', '00001111'])")
         given(page, ["11110000", "00001111"])
@@ -222,8 +211,8 @@ def test_playing_and_reduced_motion(browser, desk):
     assert not complaints
 
 
-def test_missing_weights_are_said_to_be_missing(browser, desk):
-    with visit(browser, desk) as (page, _):
+def test_missing_weights_are_said_to_be_missing(browser, stand):
+    with visit(browser, stand) as (page, _):
         page.route("**/weights.safetensors", lambda route: route.fulfill(status=404))
         page.get_by_role("button", name="random pattern of length 5").click()
         page.locator(".attn-notes").get_by_text("The model's weights are not to be had").wait_for()
@@ -234,19 +223,6 @@ def test_missing_weights_are_said_to_be_missing(browser, desk):
         assert page.locator(".attn-desk").is_visible()
 
 
-def test_readable_by_all_on_screen_and_paper(browser, desk):
-    with visit(browser, desk, width=380) as (page, complaints):
-        readable(page, ".attn-desk")
-        assert page.locator(".attn-matrix:visible").count() == 5
-    assert not complaints
-
-
-# ---- on the built page, without a kernel ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-desk").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-machine .attn-desk", staticmethod(explore)
+    seen = ".attn-matrix", 5

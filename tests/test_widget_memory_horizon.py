@@ -6,7 +6,7 @@ import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone
 
 from attncourse import zoo
 from attncourse.sequential import jacobian_by_loop
@@ -108,24 +108,5 @@ def test_every_row_in_the_page_is_pythons(browser, stand):
     assert not complaints
 
 
-def test_by_keyboard(browser, stand):
-    with visit(browser, stand) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
-def test_readable_by_all_on_screen_and_paper(browser, stand):
-    with visit(browser, stand, width=380) as (page, complaints):
-        readable(page, ".attn-bars")
-    assert not complaints
-
-
-# ---- on the built page ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-memory-horizon .attn-bars").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-memory-horizon .attn-bars", staticmethod(explore)

@@ -1,13 +1,11 @@
 """Position clock: the sinusoids of the page are the package's; two positions' angle depends on their distance only."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse.widgets import PositionClock, bundle
 from attncourse.widgets.position_clock.widget import FARTHEST, SIZES
@@ -17,9 +15,7 @@ ROOT = "document.querySelector('.attn-position-clock')"
 
 
 def test_the_state_is_small():
-    state = PositionClock().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 60_000 and len(bundle.esm("position_clock")) < 25_000
+    assert stored(PositionClock()) < 60_000 and len(bundle.esm("position_clock")) < 25_000
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -85,21 +81,5 @@ def explore(page):
     here.locator(".attn-words").filter(has_text=f"dot product is {sign}{abs(product):.2f} of at most 32").wait_for()
 
 
-def test_by_keyboard(browser, stand):
-    with visit(browser, stand) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
-def test_readable_by_all_on_screen_and_paper(browser, stand):
-    with visit(browser, stand, width=380) as (page, complaints):
-        readable(page, ".attn-clock-chart")
-    assert not complaints
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-clock-chart").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-clock-chart", staticmethod(explore)

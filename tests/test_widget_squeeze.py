@@ -1,12 +1,10 @@
 """The explorable of chapter 03: the three networks in the page write what PyTorch writes."""
 
-import json
-
 import numpy as np
 import pytest
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import built, readable, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.tasks import numbers
@@ -30,9 +28,7 @@ def networks():
 
 
 def test_state_is_small_json_without_weights(widget):
-    state = widget.get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 40_000 and state["zoo"] == "squeeze-numbers"
+    assert stored(widget) < 40_000 and widget.zoo == "squeeze-numbers"
 
 
 def test_facts_are_true(widget, networks):
@@ -142,7 +138,7 @@ def test_without_weights_it_says_so_and_tries_again(browser, stand):
     with visit(browser, stand) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.locator(".attn-squeeze").get_by_role("textbox").fill("seven")
-        page.get_by_text("The networks' weights are not to be had: the weights are damaged.").wait_for()
+        page.get_by_text("The model's weights are not to be had: the weights are damaged.").wait_for()
         page.evaluate("window.kernel = ''")
         page.get_by_role("button", name="Try again").click()
         page.wait_for_function("() => document.querySelector('.attn-squeeze').dataset.text === 'seven'")

@@ -1,13 +1,12 @@
 """The explorable of chapter 11: the network in the page looks where PyTorch's looks, and answers the same."""
 
-import json
 import random
 
 import numpy as np
 import pytest
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse.tasks import stories as task
 from attncourse.widgets import StoryHops
@@ -23,9 +22,7 @@ def widget():
 
 
 def test_state_is_small_and_holds_no_weights(widget):
-    state = widget.get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 40_000 and state["zoo"] == "memn2n-stories"
+    assert stored(widget) < 40_000 and widget.zoo == "memn2n-stories"
 
 
 def test_the_stories_are_true_and_were_never_trained_on(widget):
@@ -141,12 +138,6 @@ def explore(page):
     same_as_torch(page, {"story": 1, "question": 3})
 
 
-def test_by_keyboard_and_mouse(browser, stand):
-    with visit(browser, stand) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
 def test_one_sentence_has_to_stay(browser, stand):
     with visit(browser, stand) as (page, complaints):
         page.evaluate("model.set('order', [3]), 1")
@@ -161,24 +152,11 @@ def test_without_weights_it_says_so_and_tries_again(browser, stand):
     with visit(browser, stand) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.evaluate("model.set('question', 0), 1")
-        page.get_by_text("The network's weights are not to be had: the weights are damaged.").wait_for()
+        page.get_by_text("The model's weights are not to be had: the weights are damaged.").wait_for()
         page.evaluate("window.kernel = ''")
         page.get_by_role("button", name="Try again").click()
         same_as_torch(page, {"story": 0, "question": 0})
 
 
-def test_readable_by_all_on_screen_and_paper(browser, stand):
-    with visit(browser, stand, width=380) as (page, complaints):
-        readable(page, ".attn-hops")
-    assert not complaints
-
-
-# ---- on the built page ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-hops").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-hops", staticmethod(explore)

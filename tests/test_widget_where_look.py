@@ -1,14 +1,11 @@
 """Where would you look: traits in Python; the model's looks in a browser, alone and on the built page."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import readable, stand_alone
+from widget_page import built, readable, stand_alone, stored
 
 from attncourse import zoo
 from attncourse.glimpse import glimpse
@@ -47,9 +44,7 @@ def same_as_torch(result):
 
 
 def test_the_state_is_small_and_holds_no_weights():
-    state = WhereLook().get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 60_000 and len(bundle.esm("where_look")) < 25_000
+    assert stored(WhereLook()) < 60_000 and len(bundle.esm("where_look")) < 25_000
 
 
 def test_the_widget_runs_the_zoo_model():
@@ -185,11 +180,11 @@ def test_weights_that_cannot_be_had(browser, desk):
     with visit(browser, desk) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.get_by_role("button", name="new digit").click()
-        page.locator(".attn-look-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
+        page.locator(".attn-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
         page.evaluate("window.kernel = 'answers'")
         page.get_by_role("button", name="Try again").click()
         same_as_torch(settled(page, 1))
-        assert page.locator(".attn-look-notes").inner_text() == ""
+        assert page.locator(".attn-notes").inner_text() == ""
 
 
 def test_readable_by_all_on_screen_and_paper(browser, desk):
@@ -205,15 +200,8 @@ def test_readable_by_all_on_screen_and_paper(browser, desk):
 
 
 @pytest.mark.book
-@pytest.mark.parametrize("how", ["http", "file, dark, narrow"])
-def test_on_the_built_page(browser, site, html, how):
-    if not Path(html / BOOK_PAGE).is_file():
-        pytest.fail(f"{BOOK_PAGE} is not in the built book", pytrace=False)
-    url, look = (
-        (site + BOOK_PAGE, {}) if how == "http" else ((html / BOOK_PAGE).as_uri(), {"width": 380, "scheme": "dark"})
-    )
-    with visit(browser, url, **look) as (page, complaints):
+@pytest.mark.parametrize("look", [{}, {"way": "file", "width": 380, "scheme": "dark"}])
+def test_on_the_built_page(browser, site, html, look):
+    with built(browser, site, html, BOOK_PAGE, **look) as page:
         page.locator(".attn-where-look canvas").first.wait_for()
         play(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= look.get("width", 1280)
-    assert not complaints

@@ -8,7 +8,7 @@ import torch
 from browser import visit
 from torch.testing import assert_close
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone
 
 from attncourse import masks, zoo
 from attncourse.tasks import translation
@@ -136,24 +136,5 @@ def explore(page):
     np.testing.assert_allclose(shown(page), WhoLooks(word=3, head=2, side="column").weights(), atol=1e-9)
 
 
-def test_by_keyboard_and_mouse(browser, stand):
-    with visit(browser, stand) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
-def test_readable_by_all_on_screen_and_paper(browser, stand):
-    with visit(browser, stand, width=380) as (page, complaints):
-        readable(page, ".attn-who-board")
-    assert not complaints
-
-
-# ---- on the built page ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-who-board").wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-who-board", staticmethod(explore)

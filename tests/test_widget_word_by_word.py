@@ -1,13 +1,11 @@
 """The explorable of chapter 08: the weights are the models', the regions the task's, the arithmetic PyTorch's."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from browser import visit
 from traitlets import TraitError
-from widget_page import built, readable, stand_alone
+from widget_page import PageTests, stand_alone, stored
 
 from attncourse import captioning, zoo
 from attncourse.tasks import scenes
@@ -25,9 +23,7 @@ def widget():
 
 
 def test_state_is_small_and_holds_no_weights_of_a_model(widget):
-    state = widget.get_state()
-    state.pop("layout")
-    assert len(json.dumps(state)) < 60_000 and "zoo" not in state
+    assert stored(widget) < 60_000 and not hasattr(widget, "zoo")
 
 
 def test_packing_loses_half_a_step_at_most():
@@ -134,12 +130,6 @@ def explore(page):
     assert here.locator(".attn-scene").count() == 2
 
 
-def test_by_keyboard(browser, stand):
-    with visit(browser, stand) as (page, complaints):
-        explore(page)
-    assert not complaints
-
-
 def test_the_picture_is_the_scene(browser, stand):
     """The shapes that the page draws, beside the pixels that the models see: the middle of each has its colour."""
     with visit(browser, stand) as (page, complaints):
@@ -159,18 +149,5 @@ def test_the_picture_is_the_scene(browser, stand):
     assert not complaints
 
 
-def test_readable_by_all_on_screen_and_paper(browser, stand):
-    with visit(browser, stand, width=380) as (page, complaints):
-        readable(page, ".attn-scene >> nth=0")
-    assert not complaints
-
-
-# ---- on the built page ----
-
-
-@pytest.mark.book
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
-def test_on_the_built_page(browser, site, html, width, scheme):
-    with built(browser, site, html, BOOK_PAGE, width, scheme) as page:
-        page.locator(".attn-scene").first.wait_for()
-        explore(page)
+class TestPage(PageTests):
+    book_page, figure, explore = BOOK_PAGE, ".attn-scene >> nth=0", staticmethod(explore)

@@ -69,14 +69,22 @@ def stand_alone(folder, widget):
 
 
 @contextmanager
-def built(browser, site, html, name, width=1280, scheme="light"):
+def built(browser, site, html, name, width=1280, scheme="light", way="http"):
     """The page of the built book that holds the widget; it is no wider than the screen, and nothing complains."""
     if not (html / name).is_file():
         pytest.fail(f"{name} is not in the built book", pytrace=False)
-    with visit(browser, site + name, width=width, scheme=scheme) as (page, complaints):
+    url = site + name if way == "http" else (html / name).as_uri()
+    with visit(browser, url, width=width, scheme=scheme) as (page, complaints):
         yield page
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert not complaints
+
+
+def stored(widget):
+    """How many characters a notebook keeps of the widget."""
+    state = widget.get_state()
+    state.pop("layout")
+    return len(json.dumps(state))
 
 
 def readable(page, figure):
@@ -86,6 +94,37 @@ def readable(page, figure):
     for look in ("", "dark"):
         page.evaluate("(look) => (document.documentElement.className = look)", look)
         found = page.evaluate("axe.run('.attn-widget', {resultTypes: ['violations']})")["violations"]
-        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")] == []
     page.emulate_media(media="print")
     assert page.locator(figure).is_visible() and page.locator(".attn-control:visible").count() == 0
+
+
+class PageTests:
+    """What is asked of an explorable in a page. A file's subclass says
+
+    `book_page`: where the book shows it; `figure`: what it draws, as a selector; `seen`: a part of it, and how many
+    of them are visible on paper; `explore(page)`: uses it by keyboard and compares what it shows with Python.
+    The file's fixture `stand` is the URL of the page that holds it alone.
+    """
+
+    seen = ".attn-widget", 1
+
+    def test_by_hand(self, browser, stand):
+        with visit(browser, stand) as (page, complaints):
+            self.explore(page)
+        assert not complaints
+
+    def test_readable_by_all_on_screen_and_paper(self, browser, stand):
+        with visit(browser, stand, width=380) as (page, complaints):
+            page.locator(self.figure).wait_for()
+            readable(page, self.figure)
+            part, count = self.seen
+            assert page.locator(f"{part}:visible").count() == count
+        assert not complaints
+
+    @pytest.mark.book
+    @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (380, "dark")])
+    def test_on_the_built_page(self, browser, site, html, width, scheme):
+        with built(browser, site, html, self.book_page, width, scheme) as page:
+            page.locator(self.figure).wait_for()
+            self.explore(page)

@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DECLARATION = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'^import \{[^}]*\} from "\.\./lib\.mjs";\n', re.MULTILINE)
+PART = re.compile(r"^/\* lib\.mjs: (\w+)\(\) \*/\n", re.MULTILINE)  # of base.css
 COMMENT = re.compile(r"^\s*//.*\n|^\s*\n", re.MULTILINE)  # whole lines only: nothing inside a string is touched
 
 
@@ -43,8 +44,11 @@ def esm(folder: str) -> str:
 
 
 def css(folder: str) -> str:
-    """The shared look and the widget's own."""
-    texts = [(HERE / name).read_text(encoding="utf-8") for name in ("base.css", f"{folder}/widget.css")]
+    """The shared look, the parts of it that belong to the functions the widget uses, and the widget's own."""
+    first, *parts = PART.split((HERE / "base.css").read_text(encoding="utf-8"))
+    module = esm(folder)
+    used = [text for name, text in zip(parts[::2], parts[1::2], strict=True) if f"function {name}(" in module]
+    texts = [first, *used, (HERE / folder / "widget.css").read_text(encoding="utf-8")]
     return re.sub(r"/\*.*?\*/\n?", "", "".join(texts), flags=re.DOTALL)
 
 

@@ -11,6 +11,11 @@ export function tensor(nested) {
   return { shape, data: Float32Array.from(nested.flat(Infinity)) };
 }
 
+// 0 … n − 1
+export function upTo(n) {
+  return Array.from({ length: n }, (_, i) => i);
+}
+
 export function row({ shape, data }, i) {
   return data.subarray(i * shape[1], (i + 1) * shape[1]);
 }
@@ -153,6 +158,56 @@ export function conv1d(x, weight, bias, { stride = 1, padding = 0, dilation = 1 
   return { shape: [shape[0], shape[2]], data };
 }
 
+// ------------------------------------------------------------------------------------------------ a Transformer's parts
+// As attncourse.transformer; a matrix is its rows laid end to end, a layer's parameters are what pick() gives.
+
+export function projected(x, p, name) {
+  return linear(x, p[`${name}.weight`], p[`${name}.bias`]);
+}
+
+export function plus(x, y) {
+  return x.map((a, i) => a + y[i]);
+}
+
+// Row by row, as torch.nn.LayerNorm
+export function layerNorm(x, p) {
+  const d = p.weight.data.length;
+  const out = new Float32Array(x.length);
+  for (let at = 0; at < x.length; at += d) {
+    const part = x.subarray(at, at + d);
+    const mean = part.reduce((a, b) => a + b, 0) / d;
+    const scale = 1 / Math.sqrt(part.reduce((a, b) => a + (b - mean) ** 2, 0) / d + 1e-5);
+    part.forEach((a, i) => (out[at + i] = (a - mean) * scale * p.weight.data[i] + p.bias.data[i]));
+  }
+  return out;
+}
+
+export function memorise(x, p) {
+  return { keys: projected(x, p, "key"), values: projected(x, p, "value") };
+}
+
+// x (Tq, D) looks at keys (Tk, D) -> out (Tq, D), maps (H, Tq, Tk)
+export function multiHead(x, { keys, values }, p, heads) {
+  const query = projected(x, p, "query");
+  const d = p["query.bias"].data.length;
+  const size = d / heads;
+  const context = new Float32Array(x.length);
+  const part = (m, i, h) => m.subarray(i * d + h * size, i * d + (h + 1) * size);
+  const maps = upTo(heads).map((h) => upTo(x.length / d).map((i) => {
+    const q = part(query, i, h);
+    const weights = softmax(upTo(keys.length / d).map((j) => dot(q, part(keys, j, h)) / Math.sqrt(size)));
+    const read = part(context, i, h);
+    weights.forEach((w, j) => part(values, j, h).forEach((v, e) => (read[e] += w * v)));
+    return Array.from(weights);
+  }));
+  return { out: projected(context, p, "out"), maps };
+}
+
+export function feedForward(x, p) {
+  const hidden = projected(x, p, "feed_forward.0").map((a) => Math.max(0, a));
+  return projected(hidden, p, "feed_forward.2");
+}
+
 // ------------------------------------------------------------------------------------------------ scores
 // As attncourse.scores: how well does a query match a key?
 
@@ -210,17 +265,24 @@ export function readSafetensors(bytes) {
   return Object.fromEntries(Object.entries(header).map(read));
 }
 
+export function fromBase64(text) {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+}
+
+export function toBase64(bytes) {
+  return btoa(String.fromCharCode(...bytes));
+}
+
 // The built page keeps the weights in a script beside it: fetch() is refused on file://, a script is not.
 export function zooFromPage(name, contentRoot) {
-  const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const url = new URL(`_static/zoo/${name}.js`, new URL(contentRoot, document.baseURI)).href;
   return new Promise((resolve, reject) => {
     const done = () => {
-      const text = (globalThis.attncourseZoo || {})[name];
-      if (text) resolve(decode(text));
+      const text = globalThis.attncourseZoo?.[name];
+      if (text) resolve(fromBase64(text));
       else reject(new Error(`the file _static/zoo/${name}.js beside this page could not be read`));
     };
-    if ((globalThis.attncourseZoo || {})[name]) return done();
+    if (globalThis.attncourseZoo?.[name]) return done();
     const script = document.createElement("script");
     Object.assign(script, { src: url, onload: done, onerror: done });
     document.head.append(script);
@@ -241,8 +303,9 @@ export function zooFromKernel(model, name) {
   });
 }
 
-// The tensors of a zoo model. In the book <html> names the way to the book's root; under a kernel it does not.
-export function loadZoo(model, name, seconds = 20) {
+// The tensors of the model's zoo model. In the book <html> names the way to the book's root; under a kernel it does not.
+export function loadZoo(model, seconds = 20) {
+  const name = model.get("zoo");
   const root = document.documentElement.dataset.content_root;
   const [bytes, why] = root === undefined
     ? [zooFromKernel(model, name), "no kernel answered; run this notebook's cells first"]
@@ -251,14 +314,50 @@ export function loadZoo(model, name, seconds = 20) {
   return Promise.race([bytes, late]).then(readSafetensors);
 }
 
+// A widget's zoo model, asked for on first use: `net` is null until it is there. `draw` is called when it is, and when
+// it is not to be had. `wait()` asks for it, if nobody has, and gives what to say meanwhile.
+export function zooModel(model, root, draw) {
+  const zoo = { net: null, failed: "" };
+  const load = () => {
+    if (root.dataset.state) return;
+    root.dataset.state = "loading";
+    loadZoo(model).then(
+      (tensors) => { zoo.net = tensors; root.dataset.state = "ready"; },
+      (error) => { zoo.failed = error.message; root.dataset.state = "failed"; },
+    ).then(draw);
+  };
+  const retry = () => { root.dataset.state = zoo.failed = ""; draw(); };
+  zoo.wait = () => {
+    load();
+    if (!zoo.failed) return "Loading the model …";
+    return html("span", {}, `The model's weights are not to be had: ${zoo.failed}. `, pushButton("Try again", retry));
+  };
+  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, load);
+  return zoo;
+}
+
+// ------------------------------------------------------------------------------------------------ traits
+
+export function setTraits(model, traits) {
+  Object.entries(traits).forEach(([name, value]) => model.set(name, value));
+  model.save_changes();
+}
+
+// Calls `draw` whenever one of the traits changes -> a function that ends it: what a widget's render returns
+export function follow(model, names, draw) {
+  names.forEach((name) => model.on(`change:${name}`, draw));
+  return () => names.forEach((name) => model.off(`change:${name}`, draw));
+}
+
 // ------------------------------------------------------------------------------------------------ drawing
 
 export function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "markup") node.innerHTML = value; // only for HTML that the Python side made
+    // only for HTML that the Python side made
+    else if (name === "markup") node.innerHTML = value;
     else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+    else if (value !== false && value != null) node.setAttribute(name, value);
   }
   node.append(...children);
   return node;
@@ -299,20 +398,55 @@ export function radios(legend, options, onpick) {
   return node;
 }
 
-// A slider on a logarithmic scale
-export function logSlider(label, [low, high], onmove) {
+export function pushButton(content, onclick, attributes) {
+  return html("button", { type: "button", onclick, ...attributes }, content);
+}
+
+// `name` is what a screen reader says, where the label is a symbol
+export function numberSlider(label, [low, high, step], onmove, name = label) {
   const number = html("output", {});
-  const input = html("input", {
-    type: "range", min: Math.log10(low), max: Math.log10(high), step: 0.02, "aria-label": label,
-    oninput: () => onmove(Number((10 ** input.value).toPrecision(3))),
-  });
+  const input = html("input", { type: "range", min: low, max: high, step, "aria-label": name,
+    oninput: () => onmove(Number(input.value)) });
   const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value) => {
-    input.value = Math.log10(value);
-    input.setAttribute("aria-valuetext", fixed(value, 2));
-    number.textContent = fixed(value, 2);
+  node.choose = (value, text = String(value), most = high) => {
+    Object.assign(input, { max: most, value });
+    input.setAttribute("aria-valuetext", text);
+    number.textContent = text;
   };
   return node;
+}
+
+// A slider on a logarithmic scale
+export function logSlider(label, [low, high], onmove) {
+  const move = (value) => onmove(Number((10 ** value).toPrecision(3)));
+  const node = numberSlider(label, [Math.log10(low), Math.log10(high), 0.02], move);
+  const { choose } = node;
+  node.choose = (value) => choose(Math.log10(value), fixed(value, 2));
+  return node;
+}
+
+// Controls for a run of total() steps; the trait `name` is how many of them are shown, -1 for all. wait(): milliseconds a step
+export function transport(model, name, total, wait) {
+  let timer = null;
+  const at = () => (model.get(name) < 0 ? total() : Math.min(model.get(name), total()));
+  const show = (t) => setTraits(model, { [name]: t < total() ? t : -1 });
+  const halt = () => {
+    timer = clearInterval(timer);
+    play.textContent = "play";
+  };
+  const go = (t) => { halt(); show(t); };
+  const play = pushButton("play", () => {
+    if (timer) return halt();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return go(total());
+    if (at() === total()) show(0);
+    timer = setInterval(() => (at() + 1 < total() ? show(at() + 1) : go(total())), wait());
+    play.textContent = "pause";
+  });
+  const clock = numberSlider("step", [0, 0, 1], go);
+  const node = html("div", { class: "attn-panel attn-control" }, clock, html("div", { class: "attn-buttons" },
+    pushButton("begin", () => go(0)), pushButton("one step", () => go(at() + 1)), play, pushButton("to the end", () => go(total()))));
+  node.draw = () => clock.choose(at(), `${at()} of ${total()}`, total());
+  return Object.assign(node, { at, halt });
 }
 
 // A true minus sign, and no "-0.00"
@@ -329,6 +463,13 @@ export function words(delay = 350) {
     clearTimeout(timer);
     timer = setTimeout(() => (node.textContent = text), node.textContent ? delay : 0);
   };
+  return node;
+}
+
+// Cautions, one a line, or none
+export function remarks() {
+  const node = html("div", { class: "attn-notes", role: "status" });
+  node.say = (...lines) => node.replaceChildren(...lines.map((line) => html("p", {}, line)));
   return node;
 }
 
@@ -356,7 +497,8 @@ export function heatmap({ rows, columns, weights, width, label, onrow }) {
   const bands = columns.length * 16 <= room ? 1 : Math.ceil(columns.length / Math.floor(room / 20));
   const perBand = Math.ceil(columns.length / bands);
   const cell = Math.min(26, Math.floor(room / perBand));
-  const height = cell * (rows.length + 1) + 18; // of a band and the space below it
+  // of a band and the space below it
+  const height = cell * (rows.length + 1) + 18;
   const size = { width: gutter + cell * perBand, height: height * bands - 12 };
   const viewBox = `0 0 ${size.width} ${size.height}`;
   const node = svg("svg", { class: "attn-heatmap", viewBox, ...size, role: "img", "aria-label": label });
@@ -408,16 +550,22 @@ export function selectRow(node, weights, selected) {
 
 // ------------------------------------------------------------------------------------------------ a plane
 
-// A square of the plane, from -extent to extent, in an SVG of 400 units that scales with its container.
-export function plane(extent, label) {
+// A square of the plane, `extent` to each side of [centre, centre], in an SVG of 400 units that scales with its container.
+export function plane(extent, label, centre = 0) {
   const unit = 200 / extent;
   const node = svg("svg", { class: "attn-plane", viewBox: "0 0 400 400", role: "group", "aria-label": label });
-  const toPixel = ([x, y]) => [200 + unit * x, 200 - unit * y];
+  const toPixel = ([x, y]) => [200 + unit * (x - centre), 200 - unit * (y - centre)];
   const toPlane = (event) => {
     const box = node.getBoundingClientRect();
     const along = (at, from, size) => ((at - from) / size - 0.5) * 2 * extent;
-    return [along(event.clientX, box.left, box.width), -along(event.clientY, box.top, box.height)];
+    return [centre + along(event.clientX, box.left, box.width), centre - along(event.clientY, box.top, box.height)];
   };
+  return { node, toPixel, toPlane };
+}
+
+// Axes and a line for every whole number of a plane around the origin
+export function planeGrid(extent) {
+  const unit = 200 / extent;
   const grid = svg("g", { class: "attn-grid" });
   for (let i = Math.ceil(-extent); i <= extent; i++) {
     const [at, name] = [200 + unit * i, i ? null : "attn-axis"];
@@ -427,7 +575,7 @@ export function plane(extent, label) {
     grid.append(svg("text", { x: at, y: 214 }, fixed(i, 0)));
     grid.append(svg("text", { x: 192, y: 400 - at + 4, class: "attn-end" }, fixed(i, 0)));
   }
-  return { node, grid, toPixel, toPlane };
+  return grid;
 }
 
 // Paints colourAt([x, y]) over the plane, as a small picture that the browser smooths.
@@ -509,15 +657,31 @@ export function drawingPen(size, onstroke, onend) {
   return node;
 }
 
+// A line of ink from one place to another, soft at its edge; where there is ink already the stronger stays. `nib` is the
+// pen's radius, up to 1.5 pixels.
+export function inkLine(pixels, size, nib, [x0, y0], [x1, y1]) {
+  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
+  for (let t = 0; t <= steps; t++) {
+    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
+    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(size - 1, y + 2); r++)
+      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(size - 1, x + 2); c++) {
+        const ink = Math.max(0, Math.min(1, nib + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
+        pixels[r * size + c] = Math.max(pixels[r * size + c], Math.round(255 * ink));
+      }
+  }
+}
+
 // A point that pointer, touch and arrow keys move. Two coordinates in one `slider`: the role with which a screen
 // reader hands over the arrow keys; aria-valuetext says both.
-export function draggable(node, { label, extent, get, set, toPlane, step = 0.05, bigStep = 0.25 }) {
-  const clamp = (x) => Math.max(-extent, Math.min(extent, Math.round(100 * x) / 100));
+export function draggable(node, { label, extent, centre = 0, get, set, toPlane, step = 0.05, bigStep = 0.25 }) {
+  const [low, high] = [centre - extent, centre + extent];
+  const clamp = (x) => Math.max(low, Math.min(high, Math.round(100 * x) / 100));
   const move = (position) => set(position.map(clamp));
   fill(node, { tabindex: 0, role: "slider", "aria-label": label, "aria-roledescription": "point in the plane",
-    "aria-valuemin": -extent, "aria-valuemax": extent }, []);
+    "aria-valuemin": low, "aria-valuemax": high }, []);
   node.classList.add("attn-point");
-  let grip = null; // from the pointer to the point's centre: it does not jump when taken off-centre
+  // from the pointer to the point's centre: it does not jump when taken off-centre
+  let grip = null;
   node.addEventListener("pointerdown", (event) => {
     if (event.button) return;
     const [from, at] = [get(), toPlane(event)];
@@ -550,7 +714,8 @@ export function conv2dBackward(gradient, weight, shape, { stride = [1, 1], paddi
   const data = new Float32Array(C * H * W);
   for (let n = 0; n < gradient.data.length; n++) {
     const g = gradient.data[n];
-    if (!g) continue; // behind a ReLU most are zero
+    // behind a ReLU most are zero
+    if (!g) continue;
     const o = Math.floor(n / (outH * outW));
     const top = (Math.floor(n / outW) % outH) * stride[0] - padding[0];
     const left = (n % outW) * stride[1] - padding[1];
@@ -566,17 +731,18 @@ export function conv2dBackward(gradient, weight, shape, { stride = [1, 1], paddi
 // result of attend(), `paint(read)` what a query at each place would read, `rebuild` new colours.
 export function queryAmongKeys(model, change) {
   const extent = model.get("extent");
-  const { node, grid, toPixel, toPlane } = plane(extent, "Plane with a query and keys");
+  const { node, toPixel, toPlane } = plane(extent, "Plane with a query and keys");
   const field = svg("image", { width: 400, height: 400, preserveAspectRatio: "none", class: "attn-field" });
   const lines = svg("g", { class: "attn-lines" });
   const points = svg("g", {});
-  node.append(field, grid, lines, points);
+  node.append(field, planeGrid(extent), lines, points);
   const handle = (shape, name, label, get, set) => {
     const point = svg("g", { class: name }, ...shape);
     draggable(point, { label, extent, toPlane, get, set });
     return point;
   };
-  const touch = (r) => svg("circle", { r, class: "attn-touch" }); // a finger needs more than the mark
+  // a finger needs more than the mark
+  const touch = (r) => svg("circle", { r, class: "attn-touch" });
   const diamond = { x: -13, y: -13, width: 26, height: 26, rx: 4, transform: "rotate(45)" };
   const keyAt = (i) => handle(
     [touch(22), svg("circle", { r: 13, fill: rgb(model.get("values")[i]) }), svg("text", {}, i + 1)],

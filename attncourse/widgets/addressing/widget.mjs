@@ -1,4 +1,7 @@
-import { NTM, argmax, draggable, fixed, html, plane, radios, softmax, svg, uniqueId, widget, words } from "../lib.mjs";
+import {
+  NTM, argmax, draggable, fixed, follow, html, numberSlider, plane, planeGrid, pushButton, radios, setTraits, softmax,
+  svg, uniqueId, widget, words,
+} from "../lib.mjs";
 
 const SLOTS = 8;
 const ORDER = ["content", "interpolate", "shift", "sharpen"]; // the functions of attncourse.ntm
@@ -28,7 +31,7 @@ export function address({ memory, key, previous, strength, gate, encoding, logit
 // Slots and key as points; a ray from the origin to each, because only directions count
 function board(model, change) {
   const extent = model.get("extent");
-  const { node, grid, toPixel, toPlane } = plane(extent, "Memory: eight slots and the key in the plane");
+  const { node, toPixel, toPlane } = plane(extent, "Memory: eight slots and the key in the plane");
   const handle = (name, label, get, set, ...shape) => {
     const point = svg("g", { class: name }, svg("circle", { r: 22, class: "attn-touch" }), ...shape);
     draggable(point, { label, extent, toPlane, get, set });
@@ -41,7 +44,7 @@ function board(model, change) {
   const key = handle("attn-slot attn-asking", "key k", () => model.get("key"), (position) => change("key", position),
     svg("rect", { x: -12, y: -12, width: 24, height: 24, rx: 4, transform: "rotate(45)" }), svg("text", {}, "k"));
   const rays = [...slots, key].map((_, i) => svg("line", { x1: 200, y1: 200, class: i < SLOTS ? "attn-ray" : "attn-ray attn-asking" }));
-  node.append(grid, ...rays, ...slots, key);
+  node.append(planeGrid(extent), ...rays, ...slots, key);
   node.draw = (content) => [...model.get("memory"), model.get("key")].forEach((position, i) => {
     const [[x, y], point] = [toPixel(position), i < SLOTS ? slots[i] : key];
     point.setAttribute("transform", `translate(${x} ${y})`);
@@ -76,18 +79,6 @@ function bars(name, onpick) {
   return node;
 }
 
-function slider(label, [min, max, step], onmove, digits = 2) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", min, max, step, "aria-label": label, oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value, shown = fixed(value, digits)) => {
-    input.value = value;
-    input.setAttribute("aria-valuetext", shown);
-    number.textContent = shown;
-  };
-  return node;
-}
-
 function stage(name, chart, ...controls) {
   return html("section", { class: "attn-stage" },
     html("p", { class: "attn-title" }, html("code", {}, name), " ", html("span", { class: "attn-formula", markup: FORMULAS[name] })),
@@ -119,10 +110,10 @@ function sentence(found, { strength, gate, power }) {
 function shifter(model, change) {
   const pick = radios("moves s", [["softmax", "a softmax"], ["scalar", "one number"]],
     (value) => change("encoding", value));
-  const three = [-1, 0, 1].map((m, i) => slider(signed(m), [-6, 6, 0.1], (value) =>
+  const three = [-1, 0, 1].map((m, i) => numberSlider(signed(m), [-6, 6, 0.1], (value) =>
     change("logits", model.get("logits").map((logit, j) => (j === i ? value : logit)))));
   const group = html("div", { class: "attn-three", role: "group", "aria-label": "logits of the moves" }, ...three);
-  const one = slider("shift by", [1 - SLOTS, SLOTS - 1, 0.1], (value) => change("scalar", value), 1);
+  const one = numberSlider("shift by", [1 - SLOTS, SLOTS - 1, 0.1], (value) => change("scalar", value));
   const split = html("p", { class: "attn-moves" });
   const node = html("div", {}, pick, group, one, split);
   node.draw = (moves) => {
@@ -130,28 +121,24 @@ function shifter(model, change) {
     pick.choose(model.get("encoding"));
     [group.hidden, one.hidden] = [scalar, !scalar];
     three.forEach((knob, i) => scalar || knob.choose(model.get("logits")[i], fixed(moves[i], 2)));
-    one.choose(model.get("scalar"));
+    one.choose(model.get("scalar"), fixed(model.get("scalar"), 1));
     split.textContent = scalar ? shares(moves) : "";
   };
   return node;
 }
 
 function render({ model, el }) {
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setTraits(model, { [name]: value });
   const names = ["memory", "key", "previous", "strength", "gate", "encoding", "logits", "scalar", "power"];
-  const start = names.map((name) => [name, model.get(name)]);
+  const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const memory = board(model, change);
   const charts = Object.fromEntries(Object.keys(FORMULAS).map((name) => [name, bars(name, name === "previous" &&
     ((slot) => change("previous", Array.from({ length: SLOTS }, (_, i) => Number(i === slot)))))]));
   const [strength, gate, power] = [["strength β", [0, 20, 0.1]], ["gate g", [0, 1, 0.01]], ["power γ", [1, 20, 0.1]]].map(
-    ([label, range]) => slider(label, range, (value) => change(label.split(" ")[0], value)));
-  const button = (text, onclick, name) => html("button", { type: "button", class: name, onclick }, text);
+    ([label, limits]) => numberSlider(label, limits, (value) => change(label.split(" ")[0], value)));
   let found = null;
-  const onward = button("next step: previous ← w", () => change("previous", Array.from(found.sharpen)), "attn-control");
-  const again = button("start again", () => start.forEach(([name, value]) => change(name, value)), "attn-link attn-control");
+  const onward = pushButton("next step: previous ← w", () => change("previous", Array.from(found.sharpen)), { class: "attn-control" });
+  const again = pushButton("start again", () => setTraits(model, start), { class: "attn-link attn-control" });
   const moving = shifter(model, change);
   const state = words();
   const title = html("p", { class: "attn-title" }, html("code", {}, "memory"), " ", html("i", {}, "M"), ", eight slots, and a key ", html("i", {}, "k"));
@@ -172,16 +159,15 @@ function render({ model, el }) {
     memory.draw(found.content);
     charts.previous.draw(traits.previous);
     ORDER.forEach((name) => charts[name].draw(found[name]));
-    strength.choose(traits.strength);
-    gate.choose(traits.gate);
-    power.choose(traits.power);
+    strength.choose(traits.strength, fixed(traits.strength, 2));
+    gate.choose(traits.gate, fixed(traits.gate, 2));
+    power.choose(traits.power, fixed(traits.power, 2));
     moving.draw(found.moves);
     root.result = Object.fromEntries(Object.entries(found).map(([name, w]) => [name, Array.from(w)]));
     state.say(sentence(found, traits));
   };
-  names.forEach((name) => model.on(`change:${name}`, draw));
   draw();
-  return () => names.forEach((name) => model.off(`change:${name}`, draw));
+  return follow(model, names, draw);
 }
 
 export default { render };

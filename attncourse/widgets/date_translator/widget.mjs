@@ -1,6 +1,6 @@
 import {
-  additive, argmax, arrows, concat, fixed, gru, gruCell, heatmap, html, linear, loadZoo, mix, onWidth, pick, row,
-  softmax, tanh, uniqueId, widget, words,
+  additive, argmax, arrows, concat, fixed, follow, gru, gruCell, heatmap, html, linear, mix, onWidth, pick, pushButton,
+  remarks, row, setTraits, softmax, tanh, uniqueId, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
@@ -118,12 +118,12 @@ function render({ model, el }) {
     oninput: () => ask(input.value),
   });
   const buttons = model.get("examples").map(([lang, name, text]) =>
-    html("button", { type: "button", lang, onclick: () => ask(text) }, name));
+    pushButton(name, () => ask(text), { lang }));
   const letters = letterRow((i) => select(i));
   const chart = html("div", { class: "attn-chart" });
   const legend = html("p", { class: "attn-hint" },
     "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.");
-  const notes = html("div", { class: "attn-notes", role: "status" });
+  const notes = remarks();
   const state = words(600);
   const root = widget(el, "date-translator", "Date translator",
     html("label", { for: id, class: "attn-control" }, "Type a date in words, in any of seventeen languages"),
@@ -131,23 +131,10 @@ function render({ model, el }) {
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
     notes, letters, chart, legend, state);
 
-  let [tensors, loading, shown, map, width] = [null, null, null, null, 0];
+  let [shown, map, width] = [null, null, 0];
+  const zoo = zooModel(model, root, update);
 
-  function ask(text) {
-    model.set("text", text);
-    model.save_changes();
-  }
-
-  // Asked for on first use, by whoever comes first: focus or an example's button.
-  function load() {
-    if (tensors || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (read) => { tensors = read; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
-  }
+  const ask = (text) => setTraits(model, { text });
 
   function select(i) {
     if (!shown || !map) return;
@@ -183,10 +170,7 @@ function render({ model, el }) {
     letters.draw(shown.letters);
     drawMap();
     state.say(summary());
-    if (model.get("output") !== result.output) {
-      model.set("output", result.output);
-      model.save_changes();
-    }
+    if (model.get("output") !== result.output) setTraits(model, { output: result.output });
   }
 
   function clear() {
@@ -197,10 +181,6 @@ function render({ model, el }) {
     state.say("There is nothing to read yet.");
   }
 
-  function note(...lines) {
-    notes.replaceChildren(...lines.map((line) => html("p", {}, line)));
-  }
-
   function update() {
     if (input.value !== model.get("text")) input.value = model.get("text");
     const characters = Array.from(normalise(model.get("text")));
@@ -208,25 +188,21 @@ function render({ model, el }) {
     const example = model.get("example");
     const lines = cautions(characters, model.get("alphabet"), model.get("limit"), model.get("trained_length"));
     if (!text) {
-      note();
+      notes.say();
       clear();
     } else if (shown && shown.text === text) {
-      note(...lines); // it stands there already: leave letters and focus alone
-    } else if (tensors) {
-      note(...lines);
-      show(translate(tensors, text, model.get("alphabet"), model.get("target")), true);
+      notes.say(...lines); // it stands there already: leave letters and focus alone
+    } else if (zoo.net) {
+      notes.say(...lines);
+      show(translate(zoo.net, text, model.get("alphabet"), model.get("target")), true);
     } else if (text === example.text) {
-      note(...lines);
+      notes.say(...lines);
       show(example, false);
-    } else if (root.dataset.state === "failed") {
-      const retry = () => { root.dataset.state = ""; load(); update(); };
-      const button = html("button", { type: "button", onclick: retry }, "Try again");
-      note(html("span", {}, `The model's weights are not to be had: ${root.dataset.why}. `, button));
+    } else {
+      notes.say(zoo.wait());
+      if (!zoo.failed) return;
       clear();
       state.say("Nothing is translated without the weights.");
-    } else {
-      load();
-      note("Loading the model …");
     }
   }
 
@@ -235,10 +211,9 @@ function render({ model, el }) {
     root.classList.remove("attn-fresh");
     drawMap();
   });
-  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
-  model.on("change:text", update);
+  const ends = [stop, follow(model, ["text"], update)];
   update();
-  return () => { stop(); model.off("change:text", update); };
+  return () => ends.forEach((end) => end());
 }
 
 export default { render };

@@ -1,5 +1,6 @@
 import {
-  argmax, conv2d, conv2dBackward, drawingPen, fixed, html, linear, loadZoo, softmax, widget, words,
+  argmax, conv2d, conv2dBackward, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, pushButton, remarks,
+  setTraits, softmax, toBase64, widget, words, zooModel,
 } from "../lib.mjs";
 
 const LAYERS = [[2, 2], [2, 1], [1, 1], [1, 1]]; // stride and padding of each convolution, as attncourse.implicit.ConvNet
@@ -47,22 +48,6 @@ export function look({ layers, weight, bias }, image, target) {
 
 // ---- pixels ----
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const text = (pixels) => btoa(String.fromCharCode(...pixels));
-
-// A line of ink from one place to another, soft at its edge; where there is ink already the stronger stays.
-export function stroke(pixels, size, [x0, y0], [x1, y1]) {
-  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
-  for (let t = 0; t <= steps; t++) {
-    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
-    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(size - 1, y + 2); r++)
-      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(size - 1, x + 2); c++) {
-        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
-        pixels[r * size + c] = Math.max(pixels[r * size + c], Math.round(255 * ink));
-      }
-  }
-}
-
 // Share of the map's mass in the box around all ink, and the box's share of the area
 export function share(gradient, pixels, size) {
   const ink = Array.from(pixels.keys()).filter((n) => pixels[n] > 0);
@@ -91,8 +76,8 @@ function field(size, label) {
 // Ten classes: a button each, with its probability as a bar; pressed = the map is about this one.
 function classes(onpick) {
   const rows = Array.from({ length: 10 }, (_, k) => {
-    const [bar, number] = [html("span", { class: "attn-fill" }), html("span", { class: "attn-number" })];
-    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", { "aria-hidden": true }, k), html("span", { class: "attn-hidden" }, `${k}: probability `), html("span", { class: "attn-track" }, bar), number);
+    const [bar, number] = [html("span", { class: "attn-meter-fill" }), html("span", { class: "attn-meter-number" })];
+    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", { "aria-hidden": true }, k), html("span", { class: "attn-hidden" }, `${k}: probability `), html("span", { class: "attn-meter" }, bar), number);
     return { bar, number, button };
   });
   const node = html("div", { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
@@ -117,20 +102,20 @@ function sentence({ probabilities, asked, gradient }, pixels, size) {
 
 function render({ model, el }) {
   const size = model.get("size");
-  let [net, loading, waiting, pixels, result] = [null, null, 0, bytes(model.get("image")), null];
+  let [net, waiting, pixels] = [null, 0, fromBase64(model.get("image"))];
 
   const drawing = field(size, "What is drawn");
   const map = field(size, "The gradient of the score");
-  const nib = drawingPen(size, (from, to) => { stroke(pixels, size, from, to); update(); }, () => save());
-  const bars = classes((k) => { model.set("target", model.get("target") === k ? -1 : k); model.save_changes(); });
-  const button = (name, label, act) => html("button", { type: "button", onclick: act, "aria-label": label }, name);
+  const nib = drawingPen(size, (from, to) => { inkLine(pixels, size, NIB, from, to); update(); }, () => save());
+  const bars = classes((k) => setTraits(model, { target: model.get("target") === k ? -1 : k }));
+  const button = (name, label, act) => pushButton(name, act, { "aria-label": label });
   const stamps = model.get("examples").map(([name, row, column, data]) => button(name, `example: ${name}`, () => {
     pixels = new Uint8Array(size * size);
-    bytes(data).forEach((ink, n) => (pixels[(row + Math.floor(n / 28)) * size + column + (n % 28)] = ink));
+    fromBase64(data).forEach((ink, n) => (pixels[(row + Math.floor(n / 28)) * size + column + (n % 28)] = ink));
     save();
   }));
   const clear = button("clear", "clear the field", () => { pixels = new Uint8Array(size * size); save(); });
-  const notes = html("div", { class: "attn-notes", role: "status" });
+  const notes = remarks();
   const state = words();
   const key = html("p", { class: "attn-key-line" }, html("i", { class: "attn-up" }), " more ink here raises the score, ",
     html("i", { class: "attn-low" }), " lowers it");
@@ -139,29 +124,18 @@ function render({ model, el }) {
   const root = widget(el, "draw-digit", "Draw a digit",
     html("p", { class: "attn-hint attn-control" }, "Draw a digit anywhere, about half as high as the field. By keyboard: arrow keys move the pen, space sets it down or lifts it. Choose a class to ask what would raise its score."),
     html("div", { class: "attn-stamps attn-control", role: "group", "aria-label": "Examples" }, ...stamps, clear),
-    html("div", { class: "attn-boards" }, figure("your digit", drawing, nib), figure(caption, map), bars),
+    html("div", { class: "attn-figures" }, figure("your digit", drawing, nib), figure(caption, map), bars),
     key, notes, state);
+  const zoo = zooModel(model, root, update);
 
   function save() {
-    model.set("image", text(pixels));
-    model.save_changes();
+    setTraits(model, { image: toBase64(pixels) });
     update();
   }
 
-  function load() {
-    if (net || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (tensors) => { net = network(tensors); root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
-  }
-
   function show(found) {
-    result = found;
     Object.assign(root.dataset, { read: argmax(found.probabilities), asked: found.asked });
-    root.result = { ...found, gradient: Array.from(found.gradient), image: text(pixels) };
+    root.result = { ...found, gradient: Array.from(found.gradient), image: toBase64(pixels) };
     const top = found.gradient.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-12);
     map.paint((n) => {
       // the power lifts the many small slopes into sight
@@ -175,31 +149,24 @@ function render({ model, el }) {
     state.say(line);
   }
 
-  function note(...line) {
-    notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
-  }
-
   function compute() {
     waiting = 0;
     drawing.paint((n) => [pixels[n], pixels[n], pixels[n]]);
     const example = model.get("example");
-    if (net) {
-      note();
+    if (zoo.net) {
+      net = net || network(zoo.net);
+      notes.say();
       const started = performance.now();
       const found = look(net, Float32Array.from(pixels, (p) => p / 255), model.get("target"));
       root.dataset.milliseconds = performance.now() - started;
       show(found);
-    } else if (text(pixels) === example.image && model.get("target") === example.target) {
-      note();
-      const gradient = Float32Array.from(new Int8Array(bytes(example.map).buffer), (g) => (g / 127) * example.scale);
+    } else if (toBase64(pixels) === example.image && model.get("target") === example.target) {
+      notes.say();
+      const gradient = Float32Array.from(new Int8Array(fromBase64(example.map).buffer), (g) => (g / 127) * example.scale);
       show({ probabilities: example.probabilities, gradient, asked: example.target < 0 ? argmax(example.probabilities) : example.target });
-    } else if (root.dataset.state === "failed") {
-      const retry = () => { root.dataset.state = ""; load(); update(); };
-      note(`The network's weights are not to be had: ${root.dataset.why}. `, html("button", { type: "button", onclick: retry }, "Try again"));
-      state.say("Nothing is read without the weights.");
     } else {
-      load();
-      note("Loading the network …");
+      notes.say(zoo.wait());
+      if (zoo.failed) state.say("Nothing is read without the weights.");
     }
   }
 
@@ -208,15 +175,14 @@ function render({ model, el }) {
     waiting = waiting || requestAnimationFrame(compute);
   }
 
-  function follow() {
-    if (model.get("image") !== text(pixels)) pixels = bytes(model.get("image"));
+  function adopt() {
+    if (model.get("image") !== toBase64(pixels)) pixels = fromBase64(model.get("image"));
     update();
   }
 
-  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, () => root.dataset.state === "failed" || load());
-  for (const name of ["change:image", "change:target"]) model.on(name, follow);
+  const end = follow(model, ["image", "target"], adopt);
   compute();
-  return () => { cancelAnimationFrame(waiting); for (const name of ["change:image", "change:target"]) model.off(name, follow); };
+  return () => { cancelAnimationFrame(waiting); end(); };
 }
 
 export default { render };

@@ -1,5 +1,6 @@
 import {
-  argmax, concat, conv2d, dot, drawingPen, fixed, html, linear, loadZoo, mix, pick, row, softmax, widget, words,
+  argmax, concat, conv2d, dot, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, mix, pick, pushButton,
+  remarks, row, setTraits, softmax, toBase64, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [WAYS, SIDE] = [5, 28];
@@ -79,22 +80,6 @@ export function answer(tensors, vectors) {
 
 // ---- pixels ----
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const text = (pixels) => btoa(String.fromCharCode(...pixels));
-
-// A line of ink, soft at its edge; where there is ink already the stronger stays.
-export function stroke(pixels, [x0, y0], [x1, y1]) {
-  const steps = Math.max(1, Math.ceil(2 * Math.hypot(x1 - x0, y1 - y0)));
-  for (let t = 0; t <= steps; t++) {
-    const [x, y] = [x0 + ((x1 - x0) * t) / steps, y0 + ((y1 - y0) * t) / steps];
-    for (let r = Math.max(0, Math.floor(y - 2)); r <= Math.min(SIDE - 1, y + 2); r++)
-      for (let c = Math.max(0, Math.floor(x - 2)); c <= Math.min(SIDE - 1, x + 2); c++) {
-        const ink = Math.max(0, Math.min(1, NIB + 0.5 - Math.hypot(c + 0.5 - x, r + 0.5 - y)));
-        pixels[r * SIDE + c] = Math.max(pixels[r * SIDE + c], Math.round(255 * ink));
-      }
-  }
-}
-
 // Ink in the page's own text colour: the ground stays transparent.
 function picture(label) {
   const node = html("canvas", { width: SIDE, height: SIDE, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true }) });
@@ -148,23 +133,23 @@ function sentence({ probabilities, weights }) {
 }
 
 function render({ model, el }) {
-  let [net, loading, waiting, chosen] = [null, null, 0, WAYS];
-  let images = model.get("images").map(bytes);
+  let [waiting, chosen] = [0, WAYS];
+  let images = model.get("images").map(fromBase64);
   const known = new Map(); // image -> vector: only what is new is embedded
 
   const grid = board((i) => { chosen = i; update(); });
   const large = picture("The image that is edited");
-  const nib = drawingPen(SIDE, (from, to) => { stroke(images[chosen], from, to); update(); }, () => save());
-  const button = (label, act, ...content) => html("button", { type: "button", onclick: act, "aria-label": label }, ...content);
-  const put = (image) => { images[chosen] = bytes(image); save(); };
+  const nib = drawingPen(SIDE, (from, to) => { inkLine(images[chosen], SIDE, NIB, from, to); update(); }, () => save());
+  const button = (label, act, content) => pushButton(content, act, { "aria-label": label });
+  const put = (image) => { images[chosen] = fromBase64(image); save(); };
   const palette = model.get("letters").map(([name, one, other]) => {
     const stamp = picture();
-    stamp.paint(bytes(one));
+    stamp.paint(fromBase64(one));
     return button(`put ${name} here`, () => put(chosen < WAYS ? one : other), stamp);
   });
   const editing = html("p", { class: "attn-editing" });
   const clear = button("clear the field", () => { images[chosen] = new Uint8Array(SIDE * SIDE); save(); }, "clear");
-  const notes = html("div", { class: "attn-notes", role: "status" });
+  const notes = remarks();
   const state = words();
   const root = widget(el, "five-characters", "Teach it five characters",
     html("p", { class: "attn-hint attn-control" }, "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it."),
@@ -173,39 +158,25 @@ function render({ model, el }) {
       html("div", {}, editing, html("div", { class: "attn-sheet" }, large, html("span", { class: "attn-frame" }), nib), clear),
       html("div", { class: "attn-palette", role: "group", "aria-label": "Letters of scripts it was not trained on" }, ...palette)),
     notes, state);
+  const zoo = zooModel(model, root, () => update());
 
   function save() {
-    model.set("images", images.map(text));
-    model.save_changes();
+    setTraits(model, { images: images.map(toBase64) });
     update();
   }
 
-  function load() {
-    if (net || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (tensors) => { net = tensors; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
-  }
-
   function show(found) {
-    root.result = { ...found, images: images.map(text) };
+    root.result = { ...found, images: images.map(toBase64) };
     root.dataset.read = argmax(found.probabilities) + 1;
     grid.show(found);
     state.say(sentence(found));
   }
 
-  function note(...line) {
-    notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
-  }
-
   function vector(pixels) {
-    const name = text(pixels);
+    const name = toBase64(pixels);
     if (!known.has(name)) {
       if (known.size > 60) known.clear();
-      known.set(name, embed(net, Float32Array.from(pixels, (p) => p / 255)));
+      known.set(name, embed(zoo.net, Float32Array.from(pixels, (p) => p / 255)));
     }
     return known.get(name);
   }
@@ -216,38 +187,31 @@ function render({ model, el }) {
     large.paint(images[chosen]);
     editing.textContent = chosen < WAYS ? `Character ${chosen + 1}` : "The query";
     const example = model.get("example");
-    if (net) {
-      note();
+    if (zoo.net) {
+      notes.say();
       const started = performance.now();
-      const found = answer(net, images.map(vector));
+      const found = answer(zoo.net, images.map(vector));
       root.dataset.milliseconds = performance.now() - started;
       show(found);
-    } else if (images.every((image, i) => text(image) === example.images[i])) {
-      note();
+    } else if (images.every((image, i) => toBase64(image) === example.images[i])) {
+      notes.say();
       show(example);
-    } else if (root.dataset.state === "failed") {
-      const retry = () => { root.dataset.state = ""; load(); update(); };
-      note(`The network's weights are not to be had: ${root.dataset.why}. `, html("button", { type: "button", onclick: retry }, "Try again"));
-      grid.show(null);
-      state.say("Nothing is read without the weights.");
     } else {
-      load();
-      note("Loading the network …");
+      notes.say(zoo.wait());
       grid.show(null);
+      if (zoo.failed) state.say("Nothing is read without the weights.");
     }
   }
 
   const update = () => (waiting = waiting || requestAnimationFrame(compute));
   const fromOutside = () => {
-    if (model.get("images").every((image, i) => image === text(images[i]))) return;
-    images = model.get("images").map(bytes);
+    if (model.get("images").every((image, i) => image === toBase64(images[i]))) return;
+    images = model.get("images").map(fromBase64);
     update();
   };
-  model.on("change:images", fromOutside);
+  const end = follow(model, ["images"], fromOutside);
   compute();
-  return () => {
-    cancelAnimationFrame(waiting);
-    model.off("change:images", fromOutside);
-  };
+  return () => { cancelAnimationFrame(waiting); end(); };
 }
+
 export default { render };

@@ -1,5 +1,6 @@
 import {
-  argmax, arrows, conv2d, conv2dBackward, dot, fixed, html, linear, loadZoo, radios, softmax, uniforms, widget, words,
+  argmax, arrows, conv2d, conv2dBackward, dot, fixed, follow, fromBase64, html, linear, numberSlider, pushButton,
+  radios, remarks, setTraits, softmax, uniforms, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [SIZE, SIDE, GRID, SLIDERS, REACH] = [32, 16, 8, 4, 3];
@@ -88,7 +89,6 @@ export function generate(net, z) {
 
 // ---- the page ----
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const byte = (x) => Math.round(127.5 * (x + 1));
 
 // A picture whose positions can be asked: pointer, touch, or arrow keys
@@ -149,17 +149,6 @@ function sentence(place, weights, network) {
     + `weight ${fixed(weights[best], 3)} (one in 64 is ${fixed(1 / 64, 3)}); ${there}.`;
 }
 
-function slider(i, onmove) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", min: -REACH, max: REACH, step: 0.01, "aria-label": `latent ${i + 1}`, oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, `z${"₁₂₃₄"[i]} `, number), input);
-  node.choose = (value) => {
-    input.value = value;
-    number.textContent = fixed(value, 2);
-  };
-  return node;
-}
-
 // n numbers, normally distributed, the same for the same seed (Box and Muller)
 function normal(seed, n) {
   const u = uniforms(seed, 2 * n);
@@ -170,63 +159,47 @@ function normal(seed, n) {
 }
 
 function render({ model, el }) {
-  let [net, loading, made] = [null, null, null];
+  let made = null;
   const picture = board((place) => change({ place }));
   const [map64, state] = [chart(), words()];
-  const notes = html("div", { class: "attn-click-notes", role: "status" });
-  const button = (name, act) => html("button", { type: "button", onclick: act }, name);
-  const sliders = Array.from({ length: SLIDERS }, (_, i) => slider(i, (value) => change({ latent: model.get("latent").map((x, j) => (j === i ? value : x)) })));
-  const next = button("new picture", () => change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }));
+  const notes = remarks();
+  const change = (traits) => { setTraits(model, traits); draw(); };
+  const sliders = Array.from({ length: SLIDERS }, (_, i) => numberSlider(`z${"₁₂₃₄"[i]}`, [-REACH, REACH, 0.01],
+    (value) => change({ latent: model.get("latent").map((x, j) => (j === i ? value : x)) }), `latent ${i + 1}`));
+  const next = pushButton("new picture", () => change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }));
   const whose = radios("whose block is asked", [["generator", "generator"], ["discriminator", "discriminator"]], (network) => change({ network }));
   const figure = (caption, node) => html("figure", {}, node, html("figcaption", {}, caption));
   const root = widget(el, "generate-click", "Generate, and click to see where a position looks",
     html("p", { class: "attn-hint attn-control" }, "Move the latents, or take a new picture. Click into it, or use the arrow keys on it: the map shows where that position of the block looks."),
-    html("div", { class: "attn-click-row" },
+    html("div", { class: "attn-figures" },
       figure("the picture", picture), figure("where the marked position looks; framed: its mirror partner", map64),
       html("div", { class: "attn-click-controls attn-control" }, whose, ...sliders, next)),
     notes, state);
-
-  function change(traits) {
-    for (const [name, value] of Object.entries(traits)) model.set(name, value);
-    model.save_changes();
-    draw();
-  }
-
-  function load() {
-    if (net || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (tensors) => { net = tensors; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; draw(); });
-  }
+  const zoo = zooModel(model, root, draw);
 
   // The picture and the map of the place, or null without weights; a latent is drawn once, asked many times
   function think(latent, place, network) {
     const asked = JSON.stringify([latent, place, network]);
     const example = model.get("example");
-    if (!net) {
+    if (!zoo.net) {
       const same = JSON.stringify([example.latent, example.place, example.network]) === asked;
-      return same ? { pixels: bytes(example.pixels), weights: example.weights } : null;
+      return same ? { pixels: fromBase64(example.pixels), weights: example.weights } : null;
     }
     const key = JSON.stringify(latent);
-    if (!made || made.key !== key) made = { key, ...generate(net, latent) };
+    if (!made || made.key !== key) made = { key, ...generate(zoo.net, latent) };
     return { pixels: made.picture.map(byte), picture: made.picture, weights: Array.from(made.maps[network][place[0] * SIDE + place[1]]) };
   }
 
   function draw() {
     const [latent, place, network] = ["latent", "place", "network"].map((name) => model.get(name));
-    sliders.forEach((node, i) => node.choose(latent[i]));
+    sliders.forEach((node, i) => node.choose(latent[i], fixed(latent[i], 2)));
     whose.choose(network);
     const found = think(latent, place, network);
     if (!found) {
-      if (root.dataset.state !== "failed") { load(); return notes.replaceChildren(html("p", {}, "Loading the networks …")); }
-      const retry = () => { root.dataset.state = ""; draw(); };
-      notes.replaceChildren(html("p", {}, `The networks' weights are not to be had: ${root.dataset.why}. `, button("Try again", retry)));
-      return state.say("Nothing is drawn without the weights.");
+      notes.say(zoo.wait());
+      return zoo.failed && state.say("Nothing is drawn without the weights.");
     }
-    notes.replaceChildren();
+    notes.say();
     picture.draw(found.pixels, place);
     map64.draw(found.weights, partnerOf(place));
     const text = sentence(place, found.weights, network);
@@ -236,11 +209,8 @@ function render({ model, el }) {
     state.say(text);
   }
 
-  const names = ["change:latent", "change:place", "change:network"];
-  for (const name of names) model.on(name, draw);
-  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, () => root.dataset.state === "failed" || load());
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["latent", "place", "network"], draw);
 }
 
 export default { render };

@@ -1,12 +1,12 @@
 import {
-  argmax, concat, dot, fixed, html, linear, loadZoo, pick, radios, row, softmax, svg, uniqueId, widget, words,
+  argmax, concat, feedForward, fixed, follow, html, layerNorm, linear, memorise, multiHead, pick, plus, pushButton,
+  radios, remarks, row, setTraits, svg, uniqueId, upTo, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
 const [START, STOP] = ["▷", "∎"]; // how BEGIN and END are shown
 const KINDS = { encoder: "encoder: source to source", decoder: "decoder: written to written",
   cross: "cross: written to source" };
-const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 // ---- the Transformer, as attncourse.transformer; a matrix is its rows laid end to end ----
 
@@ -29,54 +29,13 @@ function embed(ids, table, start = 0) {
   return what.map((x, i) => x * Math.sqrt(d) + where[i]);
 }
 
-// LayerNorm(x + y), row by row
-function addAndNorm(x, y, p) {
-  const d = p.weight.data.length;
-  const out = new Float32Array(x.length);
-  for (let at = 0; at < x.length; at += d) {
-    const sum = x.slice(at, at + d).map((a, i) => a + y[at + i]);
-    const mean = sum.reduce((a, b) => a + b, 0) / d;
-    const scale = 1 / Math.sqrt(sum.reduce((a, b) => a + (b - mean) ** 2, 0) / d + 1e-5);
-    sum.forEach((a, i) => (out[at + i] = (a - mean) * scale * p.weight.data[i] + p.bias.data[i]));
-  }
-  return out;
-}
-
-function project(x, p, name) {
-  return linear(x, p[`${name}.weight`], p[`${name}.bias`]);
-}
-
-function memorise(x, p) {
-  return { keys: project(x, p, "key"), values: project(x, p, "value") };
-}
-
-// x (Tq, D) looks at keys (Tk, D) -> out (Tq, D), maps (H, Tq, Tk)
-function multiHead(x, { keys, values }, p, heads) {
-  const query = project(x, p, "query");
-  const d = p["query.bias"].data.length;
-  const size = d / heads;
-  const context = new Float32Array(x.length);
-  const part = (m, i, h) => m.subarray(i * d + h * size, i * d + (h + 1) * size);
-  const maps = range(heads).map((h) => range(x.length / d).map((i) => {
-    const q = part(query, i, h);
-    const weights = softmax(range(keys.length / d).map((j) => dot(q, part(keys, j, h)) / Math.sqrt(size)));
-    const read = part(context, i, h);
-    weights.forEach((w, j) => part(values, j, h).forEach((v, e) => (read[e] += w * v)));
-    return Array.from(weights);
-  }));
-  return { out: project(context, p, "out"), maps };
-}
-
-function think(x, p) {
-  const hidden = project(x, p, "feed_forward.0").map((a) => Math.max(0, a));
-  return project(hidden, p, "feed_forward.2");
-}
+const addAndNorm = (x, y, p) => layerNorm(plus(x, y), p);
 
 function encoderLayer(x, p, heads) {
   const attention = pick(p, "attention");
   const { out, maps } = multiHead(x, memorise(x, attention), attention, heads);
   x = addAndNorm(x, out, pick(p, "residuals.0.norm"));
-  return { x: addAndNorm(x, think(x, p), pick(p, "residuals.1.norm")), maps };
+  return { x: addAndNorm(x, feedForward(x, p), pick(p, "residuals.1.norm")), maps };
 }
 
 // One position more; `past` grows by its key and value
@@ -88,14 +47,14 @@ function decoderLayer(x, p, past, source, heads) {
   x = addAndNorm(x, back.out, pick(p, "residuals.0.norm"));
   const look = multiHead(x, source, cross, heads);
   x = addAndNorm(x, look.out, pick(p, "residuals.1.norm"));
-  return { x: addAndNorm(x, think(x, p), pick(p, "residuals.2.norm")), back: back.maps, look: look.maps };
+  return { x: addAndNorm(x, feedForward(x, p), pick(p, "residuals.2.norm")), back: back.maps, look: look.maps };
 }
 
 // Greedy, as attncourse.zoo.translation.translate -> text, and the weights of every layer and head
 export function translate(p, text, { english, french, layers, heads }) {
   const [from, to] = [english.split(" "), french.split(" ")];
   const ids = [...text.split(" ").map((word) => from.indexOf(word) + UNKNOWN + 1), END];
-  const stack = (name) => range(layers).map((l) => pick(p, `${name}.layers.${l}`));
+  const stack = (name) => upTo(layers).map((l) => pick(p, `${name}.layers.${l}`));
   let x = embed(ids, p["encoder.embed.table.weight"]);
   const encoder = stack("encoder").map((layer) => {
     const done = encoderLayer(x, layer, heads);
@@ -105,7 +64,7 @@ export function translate(p, text, { english, french, layers, heads }) {
   const table = p["decoder.embed.table.weight"];
   const empty = () => ({ keys: new Float32Array(0), values: new Float32Array(0) });
   const below = stack("decoder").map((layer) => ({ layer, past: empty(), source: memorise(x, pick(layer, "cross")) }));
-  const [decoder, cross] = [0, 1].map(() => range(layers).map(() => range(heads).map(() => [])));
+  const [decoder, cross] = [0, 1].map(() => upTo(layers).map(() => upTo(heads).map(() => [])));
   const symbols = [];
   while (symbols[symbols.length - 1] !== END && symbols.length < 2 * ids.length) {
     let y = embed([symbols.length ? symbols[symbols.length - 1] : BEGIN], table, symbols.length);
@@ -192,22 +151,19 @@ function faults(sentence, vocabulary, limit, trained, typing) {
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const vocabulary = get("english").split(" ");
   const [id, listId] = [uniqueId("sentence"), uniqueId("words")];
   const list = html("datalist", { id: listId });
   const input = html("input", { id, type: "text", list: listId, autocomplete: "off", autocapitalize: "off",
     spellcheck: "false", maxlength: 400, oninput: () => change({ text: input.value }) });
   const examples = get("examples").map((text) =>
-    html("button", { type: "button", onclick: () => change({ text }) }, text.split(" ").slice(0, 4).join(" "), " …"));
+    pushButton(`${text.split(" ").slice(0, 4).join(" ")} …`, () => change({ text })));
   const append = (word) => () => change({ text: `${get("text").trim()} ${word}`.trim() });
   const glossary = html("details", { class: "attn-control" }, html("summary", {}, "all words of the grammar"),
     html("div", { class: "attn-glossary" }, ...vocabulary.map((word) =>
-      html("button", { type: "button", onclick: append(word) }, word))));
-  const notes = html("div", { class: "attn-notes", role: "status" });
+      pushButton(word, append(word)))));
+  const notes = remarks();
   const written = html("p", { class: "attn-written", lang: "fr" });
   const kinds = radios("attention", Object.entries(KINDS), (kind) => change({ kind, row: 0 }));
   const [heads, stage, rows] = [html("div", {}), html("div", {}), html("div", {})];
@@ -218,21 +174,8 @@ function render({ model, el }) {
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...examples),
     glossary, notes, written, kinds, heads, rows, stage, state);
 
-  let [tensors, loading, shown, drawn] = [null, null, null, ""];
-
-  function load() {
-    if (tensors || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, get("zoo"));
-    loading.then(
-      (read) => { tensors = read; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
-  }
-
-  function note(...lines) {
-    notes.replaceChildren(...lines.map((line) => html("p", {}, line)));
-  }
+  let [shown, drawn] = [null, ""];
+  const zoo = zooModel(model, root, update);
 
   // The selectors are made anew for another sentence or kind only: a choice must not lose the focus
   function draw() {
@@ -290,36 +233,25 @@ function render({ model, el }) {
     const typing = document.activeElement === input && !/\s$/.test(input.value); // its last word is not yet wrong
     const { stop, say, warn } = faults(sentence, vocabulary, get("limit"), get("trained_length"), typing);
     if (!text || stop) {
-      note(...say);
+      notes.say(...say);
       clear(text ? "Nothing is translated while a word is unknown." : "There is nothing to read yet.");
     } else if (shown && shown.text === text) {
-      note(...warn);
-    } else if (tensors) {
-      note(...warn);
-      show(translate(tensors, text, { english: get("english"), french: get("french"), layers: get("layers"), heads: get("heads") }));
+      notes.say(...warn);
+    } else if (zoo.net) {
+      notes.say(...warn);
+      show(translate(zoo.net, text, { english: get("english"), french: get("french"), layers: get("layers"), heads: get("heads") }));
     } else if (text === get("example").text) {
-      note(...warn);
+      notes.say(...warn);
       show(get("example"));
-    } else if (root.dataset.state === "failed") {
-      const retry = () => { root.dataset.state = ""; load(); update(); };
-      const button = html("button", { type: "button", onclick: retry }, "Try again");
-      note(html("span", {}, `The model's weights are not to be had: ${root.dataset.why}. `, button));
-      clear("Nothing is translated without the weights.");
     } else {
-      load();
-      note("Loading the model …");
+      notes.say(zoo.wait());
+      if (zoo.failed) clear("Nothing is translated without the weights.");
     }
   }
 
-  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
-  const names = ["kind", "layer", "head", "row"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
-  model.on("change:text", update);
+  const ends = [follow(model, ["kind", "layer", "head", "row"], draw), follow(model, ["text"], update)];
   update();
-  return () => {
-    names.forEach((name) => model.off(name, draw));
-    model.off("change:text", update);
-  };
+  return () => ends.forEach((end) => end());
 }
 
 export default { render };

@@ -1,11 +1,13 @@
 import {
-  NTM, argmax, concat, fixed, html, linear, loadZoo, lstmCell, mix, pick, sigmoid, softmax, svg, uniforms, widget, words,
+  NTM, argmax, concat, fixed, follow, html, linear, lstmCell, mix, numberSlider, pick, pushButton, remarks, setTraits,
+  sigmoid, softmax, svg, transport, uniforms, upTo, widget, words, zooModel,
 } from "../lib.mjs";
 
 const BITS = 8;
-const BY_HAND = 20; // longer patterns have too small bits to be clicked
-const range = (n) => Array.from({ length: n }, (_, i) => i);
-const cells = (n) => range(BITS * n).map((k) => [Math.floor(k / BITS), k % BITS]); // vector, bit
+// longer patterns have too small bits to be clicked
+const BY_HAND = 20;
+// vector, bit
+const cells = (n) => upTo(BITS * n).map((k) => [Math.floor(k / BITS), k % BITS]);
 
 // ---- the machine, as attncourse.ntm.NTM with an LSTM, one reading and one writing head ----
 
@@ -13,8 +15,8 @@ const softplus = (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 
 function begin(p, slots) {
   const [size, width] = [p["address.weight"].shape[1], p["change.weight"].shape[0] / 2];
-  const first = () => Float32Array.from({ length: slots }, (_, i) => Number(i === 0));
-  const memory = range(slots).map(() => new Float32Array(width).fill(1e-6));
+  const first = () => new Float32Array(slots).fill(1, 0, 1);
+  const memory = upTo(slots).map(() => new Float32Array(width).fill(1e-6));
   const controller = [new Float32Array(size), new Float32Array(size)];
   return { memory, weights: [first(), first()], reads: new Float32Array(width), controller };
 }
@@ -43,7 +45,7 @@ function step(p, x, state) {
 // The pattern, a mark on a channel of its own, silence -> logits, weights and memory after each of the 2L + 1 steps
 export function run(p, pattern, slots) {
   const given = pattern.map((vector) => Float32Array.from([...vector, 0], Number));
-  const [mark, silence] = [Float32Array.from({ length: BITS + 1 }, (_, i) => Number(i === BITS)), new Float32Array(BITS + 1)];
+  const [mark, silence] = [new Float32Array(BITS + 1).fill(1, BITS), new Float32Array(BITS + 1)];
   let state = begin(p, slots);
   const steps = [...given, mark, ...given.map(() => silence)].map((x) => (state = step(p, x, state)));
   return { pattern, ...Object.fromEntries(["logits", "weights", "memory"].map((name) => [name, steps.map((s) => s[name])])) };
@@ -52,7 +54,7 @@ export function run(p, pattern, slots) {
 // What Python sent for the first screen, made dense again; it holds the last memory only
 function unpack({ pattern, logits, weights, memory, width }, slots) {
   const dense = (pairs) => pairs.reduce((all, [i, w]) => ((all[i] = w), all), new Float32Array(slots));
-  const last = range(slots).map(() => new Float32Array(width));
+  const last = upTo(slots).map(() => new Float32Array(width));
   memory.forEach(([i, numbers]) => last[i].set(numbers));
   const memories = logits.map((_, t) => (t === logits.length - 1 ? last : null));
   return { pattern, logits, weights: weights.map((heads) => heads.map(dense)), memory: memories };
@@ -61,11 +63,11 @@ function unpack({ pattern, logits, weights, memory, width }, slots) {
 // The stretch of slots, round the end if need be, outside of which no head ever has a twentieth of its weight
 function used(weights) {
   const slots = weights[0][0].length;
-  const seen = range(slots).filter((i) => weights.some((heads) => heads.some((head) => head[i] > 0.05)));
+  const seen = upTo(slots).filter((i) => weights.some((heads) => heads.some((head) => head[i] > 0.05)));
   const gaps = seen.map((from, k) => ((k + 1 < seen.length ? seen[k + 1] : seen[0] + slots) - from));
   const widest = argmax(gaps);
   const count = Math.min(slots, Math.max(8, slots - gaps[widest] + 3));
-  return range(count).map((k) => (seen[(widest + 1) % seen.length] - 1 + k + slots) % slots);
+  return upTo(count).map((k) => (seen[(widest + 1) % seen.length] - 1 + k + slots) % slots);
 }
 
 // ---- pictures ----
@@ -73,7 +75,7 @@ function used(weights) {
 // Numbers from -1 to 1 as squares, one path for each shade: a large matrix is a dozen nodes, in the theme's colours
 function matrix(label) {
   const ground = svg("rect", { class: "attn-ground", width: "100%", height: "100%" });
-  const shades = range(20).map((k) => svg("path", { class: k < 10 ? "attn-more" : "attn-less", "fill-opacity": ((k % 10) + 1) / 10 }));
+  const shades = upTo(20).map((k) => svg("path", { class: k < 10 ? "attn-more" : "attn-less", "fill-opacity": ((k % 10) + 1) / 10 }));
   const over = svg("g", {});
   const node = svg("svg", { class: "attn-matrix", preserveAspectRatio: "none", role: "img", "aria-label": label }, ground, ...shades, over);
   node.over = over;
@@ -104,26 +106,26 @@ function board(label, onset) {
     keys.children[(here = at)].setAttribute("tabindex", 0);
     keys.children[here].focus({ preventScroll: true });
   };
-  const flip = (bit, j, i) => {
+  const flip = (j, i) => {
     focus(BITS * j + i);
-    onset(j, i, bit.getAttribute("aria-pressed") === "false");
+    onset(j, i);
   };
   const move = (event, j, i) => {
     const to = { ArrowLeft: [j - 1, i], ArrowRight: [j + 1, i], ArrowUp: [j, i - 1], ArrowDown: [j, i + 1] }[event.key];
     if (!to && event.key !== " " && event.key !== "Enter") return;
     event.preventDefault();
-    if (!to) flip(event.target, j, i);
+    if (!to) flip(j, i);
     else if (to[0] >= 0 && to[0] < length && to[1] >= 0 && to[1] < BITS) focus(BITS * to[0] + to[1]);
   };
   const key = ([j, i]) => svg("rect", { class: "attn-touch attn-bit", x: j, y: i, width: 1, height: 1, role: "button",
     tabindex: j || i ? -1 : 0, "aria-label": `vector ${j + 1}, bit ${i + 1}`, onkeydown: (event) => move(event, j, i),
-    onclick: (event) => flip(event.target, j, i) });
+    onclick: () => flip(j, i) });
   const resize = (n) => {
     const cell = n <= 10 ? 22 : 16;
     length = n;
     node.style.cssText = `aspect-ratio:${n}/8;width:${n > BY_HAND ? "100%" : `${cell * n}px`}`;
     node.parentNode.classList.toggle("attn-full", n > BY_HAND);
-    lines.setAttribute("d", n > 40 ? "" : range(n + 1).map((j) => `M${j} 0v8`).join("") + range(9).map((i) => `M0 ${i}h${n}`).join(""));
+    lines.setAttribute("d", n > 40 ? "" : upTo(n + 1).map((j) => `M${j} 0v8`).join("") + upTo(9).map((i) => `M0 ${i}h${n}`).join(""));
     const open = onset && n <= BY_HAND;
     node.setAttribute("role", open ? "group" : "img");
     keys.replaceChildren(...(open ? cells(n).map(key) : []));
@@ -188,95 +190,47 @@ function sentence(made, time, trained) {
     + `${at(total - 1, 0)}. It was trained on lengths up to ${trained}.`;
 }
 
-function slider(label, onmove) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", min: 0, step: 1, "aria-label": label, oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value, min, max, text = String(value)) => {
-    Object.assign(input, { min, max, value });
-    input.setAttribute("aria-valuetext", text);
-    number.textContent = text;
-  };
-  return node;
-}
-
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const random = (n) => {
     const chance = uniforms(get("seed"), BITS * n);
-    return range(n).map((j) => range(BITS).map((i) => Number(chance[BITS * j + i] < 0.5)).join(""));
+    return upTo(n).map((j) => upTo(BITS).map((i) => Number(chance[BITS * j + i] < 0.5)).join(""));
   };
-  let [tensors, loading, made, slots, largest, timer] = [];
+  let [made, slots, largest] = [];
   const total = () => 2 * get("pattern").length + 1;
-  const time = () => (get("time") < 0 ? total() : Math.min(get("time"), total()));
-  const halt = () => {
-    clearTimeout(timer);
-    timer = null;
-    start.textContent = "play";
-  };
-  const go = (t) => { halt(); change({ time: t >= total() ? -1 : Math.max(0, t) }); };
-  const set = (j, i, bit) => {
-    const flipped = get("pattern")[j].slice(0, i) + Number(bit) + get("pattern")[j].slice(i + 1);
-    if (get("pattern")[j] !== flipped) change({ pattern: get("pattern").map((vector, k) => (k === j ? flipped : vector)) });
+  const clock = transport(model, "time", total, () => Math.max(30, Math.min(350, 9000 / total())));
+  const current = () => made && made.pattern.join() === get("pattern").join();
+  const flip = (j, i) => {
+    const turned = (vector) => vector.slice(0, i) + (1 - vector[i]) + vector.slice(i + 1);
+    change({ pattern: get("pattern").map((vector, k) => (k === j ? turned(vector) : vector)) });
   };
   const fresh = (n) => () => { change({ seed: get("seed") + 1 }); put(random(n)); };
-  const play = () => {
-    if (timer) return halt();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return go(total());
-    const tick = () => {
-      const next = time() + 1;
-      if (next >= total()) return go(next);
-      timer = setTimeout(tick, Math.max(30, Math.min(350, 9000 / total())));
-      change({ time: next });
-    };
-    if (time() === total()) change({ time: 0 });
-    timer = setTimeout(tick, 300);
-    start.textContent = "pause";
-  };
-
-  const button = (text, onclick, label) => html("button", { type: "button", onclick, "aria-label": label }, text);
-  const [given, answer, heads] = [board("your pattern: eight bits a vector", set), board("its answer"), desk()];
-  const put = (pattern) => { halt(); change({ time: -1, pattern }); };
-  const length = slider("length", (n) => put([...get("pattern").slice(0, n), ...random(n).slice(get("pattern").length)]));
-  const clock = slider("step", go);
-  const start = button("play", play);
+  const [given, answer, heads] = [board("your pattern: eight bits a vector", flip), board("its answer"), desk()];
+  const put = (pattern) => { clock.halt(); change({ time: -1, pattern }); };
+  const length = numberSlider("length", [1, BY_HAND, 1], (n) => put([...get("pattern").slice(0, n), ...random(n).slice(get("pattern").length)]));
   const verdict = html("span", { class: "attn-verdict" });
-  const [notes, state] = [html("div", { class: "attn-notes", role: "status" }), words(500)];
+  const [notes, state] = [remarks(), words(500)];
   const root = widget(el, "machine", "Run the machine: a Neural Turing Machine copies a pattern",
     html("p", { class: "attn-hint attn-control" }, "Set the bits of the pattern: click, or use the arrow keys and space. The machine reads it a ",
       "vector a step, then a mark; after that it gets nothing more and has to answer from its memory."),
     html("div", { class: "attn-tapes" },
       html("div", {}, html("small", {}, "your pattern"), given), html("div", {}, html("small", {}, "its answer ", verdict), answer)),
-    html("div", { class: "attn-bar attn-control" }, length,
+    html("div", { class: "attn-panel attn-control" }, length,
       html("div", { role: "group", "aria-label": "random pattern", class: "attn-buttons" }, html("span", {}, "random:"),
-        ...[5, 10, 20, 40, 80, get("longest")].map((n) => button(n, fresh(n), `random pattern of length ${n}`)),
-        button("clear", () => put(get("pattern").map(() => "0".repeat(BITS)))))),
+        ...[5, 10, 20, 40, 80, get("longest")].map((n) => pushButton(n, fresh(n), { "aria-label": `random pattern of length ${n}` })),
+        pushButton("clear", () => put(get("pattern").map(() => "0".repeat(BITS)))))),
     notes,
-    html("div", { class: "attn-bar attn-control" }, clock, html("div", { class: "attn-buttons" },
-      button("begin", () => go(0)), button("step", () => go(time() + 1), "one step"), start, button("to the end", () => go(total())))),
+    clock,
     heads, html("p", { class: "attn-hint" }, "Framed in orange: a wrong bit. Dashed: the mark. Memory: blue is above 0, orange below. ",
       "Only slots that a head visits are shown."), state);
-
-  function load() {
-    if (tensors || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, get("zoo"));
-    loading.then(
-      (read) => { tensors = read; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; update(); });
-  }
+  const zoo = zooModel(model, root, update);
 
   // The whole run is made at once; time only chooses how much of it is shown
   function make() {
     const pattern = get("pattern");
-    const same = made && made.pattern.join() === pattern.join();
-    if (same && (made.memory[0] || !tensors)) return;
-    if (tensors) made = run(tensors, pattern, get("slots"));
+    if (current() && (made.memory[0] || !zoo.net)) return;
+    if (zoo.net) made = run(zoo.net, pattern, get("slots"));
     else if (pattern.join() === get("example").pattern.join()) made = unpack(get("example"), get("slots"));
     else return;
     slots = used(made.weights);
@@ -287,43 +241,32 @@ function render({ model, el }) {
     if (get("output").join() !== output.join()) change({ output });
   }
 
-  function note() {
-    if (root.dataset.state !== "failed") return notes.replaceChildren(loading ? html("p", {}, "Loading the model …") : "");
-    const retry = () => { root.dataset.state = ""; load(); note(); };
-    notes.replaceChildren(html("p", {}, `The model's weights are not to be had: ${root.dataset.why}. `, button("Try again", retry)));
-  }
-
   function update() {
     make();
-    const [pattern, t] = [get("pattern"), time()];
+    const [pattern, t] = [get("pattern"), clock.at()];
     const n = pattern.length;
-    const ready = made && made.pattern.join() === pattern.join() && (t === 0 || made.memory[t - 1]);
-    length.choose(Math.min(n, BY_HAND), 1, BY_HAND, n > BY_HAND ? `${n} (by hand up to ${BY_HAND})` : String(n));
-    clock.choose(t, 0, total(), `${t} of ${total()}`);
+    const ready = current() && (t === 0 || made.memory[t - 1]);
+    length.choose(Math.min(n, BY_HAND), n > BY_HAND ? `${n} (by hand up to ${BY_HAND})` : String(n));
+    clock.draw();
     given.show(n, (j, i) => Number(pattern[j][i]), () => false, t <= n ? t - 1 : -1);
-    const logits = ready ? made.logits.slice(n + 1, t) : []; // the answers so far
+    // the answers so far
+    const logits = ready ? made.logits.slice(n + 1, t) : [];
     answer.show(n, (j, i) => (logits[j] ? 1 / (1 + Math.exp(-logits[j][i])) : 0),
       (j, i) => logits[j] && logits[j][i] > 0 !== (pattern[j][i] === "1"), t < total() ? t - n - 2 : -1);
     heads.style.visibility = ready ? "" : "hidden";
     const { bits, wrong } = ready ? faults(made, t) : {};
     verdict.textContent = bits ? `· ${wrong} of ${bits} bits wrong` : "";
     Object.assign(root.dataset, { pattern: ready ? pattern.join(" ") : "", time: t, wrong });
+    notes.say(...(ready ? [] : [zoo.wait()]));
     if (ready) {
       heads.show(made, t, slots, largest);
       state.say(sentence(made, t, get("trained_length")));
-    } else if (root.dataset.state === "failed") state.say("Nothing runs without the weights.");
-    else load();
-    note();
+    } else if (zoo.failed) state.say("Nothing runs without the weights.");
   }
 
-  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
-  const names = ["change:pattern", "change:time"];
-  names.forEach((name) => model.on(name, update));
+  const ends = [follow(model, ["pattern", "time"], update), clock.halt];
   update();
-  return () => {
-    halt();
-    names.forEach((name) => model.off(name, update));
-  };
+  return () => ends.forEach((end) => end());
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-import { fixed, html, radios, svg, widget, words } from "../lib.mjs";
+import { fixed, follow, html, numberSlider, radios, setTraits, svg, widget, words } from "../lib.mjs";
 
 const NAMES = [["rnn", "RNN"], ["lstm", "LSTM"], ["bytenet", "dilated convolutions"]];
 const CHANCE = 0.25;
@@ -68,29 +68,14 @@ function horizon(accuracy, farthest) {
   return node;
 }
 
-function slider(label, high, onmove) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", min: 0, max: high, step: 1, "aria-label": label,
-    oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value) => {
-    input.value = value;
-    number.textContent = value;
-  };
-  return node;
-}
-
 function render({ model, el }) {
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setTraits(model, { [name]: value });
   const text = model.get("text");
   const distances = model.get("distances");
   const architecture = radios("architecture", NAMES, (value) => change("architecture", value));
   const distance = radios("asked for the letter so many steps ago", distances.map((d) => [String(d), d]),
     (value) => change("distance", Number(value)));
-  const step = slider("time step", text.length - 1, (value) => change("step", value));
+  const step = numberSlider("time step", [0, text.length - 1, 1], (value) => change("step", value));
   const picture = bars(text);
   const curve = horizon(model.get("accuracy"), model.get("accuracy").rnn.length);
   const state = words();
@@ -123,10 +108,8 @@ function render({ model, el }) {
     root.dataset.verdict = verdict;
     state.say(sentence);
   };
-  const names = ["architecture", "distance", "step"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["architecture", "distance", "step"], draw);
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-import { dot, fixed, html, radios, svg, widget, words } from "../lib.mjs";
+import { dot, fixed, follow, html, numberSlider, radios, setTraits, svg, widget, words } from "../lib.mjs";
 
 // As attncourse.transformer.positions
 function encoding(p, d) {
@@ -48,27 +48,12 @@ function chart(products, distance, farthest, d) {
   return node;
 }
 
-function slider(label, low, high, onmove) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", min: low, max: high, step: 1, "aria-label": label,
-    oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value) => {
-    input.value = value;
-    number.textContent = fixed(value, 0);
-  };
-  return node;
-}
-
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (name) => (value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name) => (value) => setTraits(model, { [name]: value });
   const far = get("farthest");
-  const position = slider("position p", 0, 100, change("position"));
-  const distance = slider("distance k", -far, far, change("distance"));
+  const position = numberSlider("position p", [0, 100, 1], change("position"));
+  const distance = numberSlider("distance k", [-far, far, 1], change("distance"));
   const size = radios("d_model", get("sizes").map((d) => [String(d), String(d)]), (d) => change("size")(Number(d)));
   const [dials, stage] = [html("div", { class: "attn-dials" }), html("div", {})];
   const state = words();
@@ -82,7 +67,7 @@ function render({ model, el }) {
     const [from, to] = [encoding(p, d), encoding(p + k, d)];
     const products = Array.from({ length: 2 * far + 1 }, (_, i) => dot(from, encoding(p + i - far, d)));
     position.choose(p);
-    distance.choose(k);
+    distance.choose(k, fixed(k, 0));
     size.choose(String(d));
     dials.replaceChildren(...chosen(d).map((hand) => dial(hand, d, from, to)));
     stage.replaceChildren(chart(products, k, far, d));
@@ -92,10 +77,8 @@ function render({ model, el }) {
       + `slowest once in ${fixed(slow, 0)}. Their dot product is ${fixed(dot(from, to), 2)} of at most ${d / 2}; it would be `
       + `the same for any two positions ${fixed(Math.abs(k), 0)} apart.`);
   };
-  const names = ["position", "distance", "size"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["position", "distance", "size"], draw);
 }
 
 export default { render };

@@ -1,5 +1,6 @@
 import {
-  SCORES, attend, fixed, html, logSlider, queryAmongKeys, radios, rgb, tensor, widget, words,
+  SCORES, attend, fixed, follow, html, logSlider, pushButton, queryAmongKeys, radios, rgb, setTraits, tensor, widget,
+  words,
 } from "../lib.mjs";
 
 const CHOICES = [["dot", "dot"], ["scaled_dot", "scaled dot"], ["additive", "additive"]];
@@ -53,16 +54,13 @@ function sentence(query, { weights, context }) {
 
 function render({ model, el }) {
   const start = ["query", "key_vectors", "score", "temperature"].map((name) => [name, model.get(name)]);
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setTraits(model, { [name]: value });
   const drawing = queryAmongKeys(model, change);
   const formula = html("span", { class: "attn-formula" });
   const score = radios("score", CHOICES, (value) => change("score", value));
   const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
   const restart = () => start.forEach(([name, value]) => change(name, value));
-  const again = html("button", { type: "button", class: "attn-link attn-control", onclick: restart }, "start again");
+  const again = pushButton("start again", restart, { class: "attn-link attn-control" });
   const weights = table();
   const state = words();
   const hint = html("p", { class: "attn-hint attn-control" },
@@ -92,16 +90,10 @@ function render({ model, el }) {
     drawing.rebuild();
     redraw();
   };
-  model.on("change:query", draw);
-  model.on("change:values", recolour);
-  const rest = ["key_vectors", "score", "temperature", "W_q", "W_k", "v"].map((name) => `change:${name}`);
-  rest.forEach((name) => model.on(name, redraw));
+  const rest = ["key_vectors", "score", "temperature", "W_q", "W_k", "v"];
+  const ends = [follow(model, ["query"], draw), follow(model, rest, redraw), follow(model, ["values"], recolour)];
   redraw();
-  return () => {
-    model.off("change:query", draw);
-    model.off("change:values", recolour);
-    rest.forEach((name) => model.off(name, redraw));
-  };
+  return () => ends.forEach((end) => end());
 }
 
 export default { render };

@@ -1,6 +1,5 @@
 """Drag a query among keys: see its scores, its weights and the mixture of values that it reads."""
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
@@ -8,94 +7,28 @@ from torch import Tensor
 from ...attention import attend
 from ...scores import Additive, dot, scaled_dot
 from .. import bundle
-from ..base import vectors
-
-EXTENT = 2.0  # the plane shows -2 .. 2 in both directions
-KEYS = [[1.3, 0.4], [0.3, 1.4], [-1.2, 0.8], [-0.8, -1.1], [0.9, -1.2]]
-OKABE_ITO = ["#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00"]
-
-# Additive(2, 2, 6), trained to give each of KEYS the weight softmax(-distance²); rounded to one digit.
-W_Q = [[0.3, -0.5], [0.6, 0.6], [0.4, -0.7], [-0.1, -0.7], [0.8, -0.4], [0.9, 0.1]]
-W_K = [[2.7, 2.2], [2.8, -2.6], [-3.3, -1.7], [2.1, -1.7], [-0.9, 3.0], [1.0, 2.1]]
-V = [4.2, -3.0, 2.9, 4.3, 2.4, -3.4]
+from ..plane import QueryAmongKeys
 
 
-def colour(code: str) -> list[float]:
-    """'#E69F00' -> red, green, blue from 0 to 1"""
-    return [round(int(code[i : i + 2], 16) / 255, 3) for i in (1, 3, 5)]
-
-
-DEFAULTS = {
-    "query": [0.6, 0.9],
-    "key_vectors": KEYS,
-    "values": [colour(code) for code in OKABE_ITO],
-    "W_q": W_Q,
-    "W_k": W_K,
-    "v": V,
-}
-
-
-class ScoreExplorer(anywidget.AnyWidget):
+class ScoreExplorer(QueryAmongKeys):
     """One query and up to eight keys in a plane; every key holds a colour, the query reads a mixture.
 
     weights = softmax(score(query, keys) / temperature),  context = weights · values
 
-    Traits are the API, both ways: query (2), key_vectors (N, 2), values (N, 3) as red, green, blue in 0..1,
-    score 'dot' | 'scaled_dot' | 'additive', temperature 0.1..10, and W_q, W_k, v of the additive score
-    (or `ScoreExplorer(additive=module)` with a trained `scores.Additive(2, 2, hidden)`).
+    Traits as in QueryAmongKeys, and score: 'dot' | 'scaled_dot' | 'additive'. `ScoreExplorer(additive=module)` takes
+    W_q, W_k and v from a trained `scores.Additive(2, 2, hidden)`.
     """
 
     _esm = bundle.esm("score_explorer")
     _css = bundle.css("score_explorer")
 
-    extent = traitlets.Float(EXTENT, read_only=True).tag(sync=True)
-    query = traitlets.Any().tag(sync=True)
-    key_vectors = traitlets.Any().tag(sync=True)  # `keys` is taken: ipywidgets keeps its trait names there
-    values = traitlets.Any().tag(sync=True)
     score = traitlets.Enum(["dot", "scaled_dot", "additive"], "scaled_dot").tag(sync=True)
-    temperature = traitlets.Float(1.0, min=0.1, max=10.0).tag(sync=True)
-    W_q = traitlets.Any().tag(sync=True)
-    W_k = traitlets.Any().tag(sync=True)
-    v = traitlets.Any().tag(sync=True)
 
     def __init__(self, additive: Additive | None = None, **traits):
         if additive is not None:
             traits |= {"W_q": additive.W_q.weight.tolist(), "W_k": additive.W_k.weight.tolist()}
             traits |= {"v": additive.v.tolist()}
-        super().__init__(**DEFAULTS | traits)
-        self._check_sizes()
-
-    @traitlets.validate("query")
-    def _check_query(self, proposal):
-        return vectors("query", [proposal["value"]], 2, -EXTENT, EXTENT)[0]
-
-    @traitlets.validate("key_vectors")
-    def _check_keys(self, proposal):
-        keys = vectors("key_vectors", proposal["value"], 2, -EXTENT, EXTENT)
-        if not 1 <= len(keys) <= 8:
-            raise traitlets.TraitError(f"the picture holds 1 to 8 keys; these are {len(keys)}")
-        return keys
-
-    @traitlets.validate("values")
-    def _check_values(self, proposal):
-        return vectors("values", proposal["value"], 3, 0.0, 1.0)
-
-    @traitlets.validate("W_q", "W_k")
-    def _check_weights(self, proposal):
-        return vectors(proposal["trait"].name, proposal["value"], 2, -100.0, 100.0)
-
-    @traitlets.validate("v")
-    def _check_v(self, proposal):
-        value = proposal["value"]
-        numbers = [[x] for x in value] if hasattr(value, "__iter__") else value
-        return [number for [number] in vectors("v", numbers, 1, -100.0, 100.0)]
-
-    def _check_sizes(self) -> None:
-        if len(self.key_vectors) != len(self.values):
-            raise traitlets.TraitError(f"one value a key: {len(self.key_vectors)} keys, {len(self.values)} values")
-        if not len(self.W_q) == len(self.W_k) == len(self.v):
-            sizes = f"W_q has {len(self.W_q)} rows, W_k {len(self.W_k)}, v {len(self.v)} numbers"
-            raise traitlets.TraitError(f"the hidden sizes of the additive score differ: {sizes}")
+        super().__init__(**traits)
 
     def attend(self) -> tuple[Tensor, Tensor]:
         """What the picture shows, by the package's own `attend`.    -> context (3,), weights (N,)"""

@@ -1,6 +1,6 @@
 import {
-  SCORES, argmax, attend, drawn, fixed, html, logSlider, queryAmongKeys, radios, rgb, tensor, uniforms, uniqueId, widget,
-  words,
+  SCORES, argmax, attend, drawn, fixed, follow, html, logSlider, pushButton, queryAmongKeys, radios, rgb, setTraits,
+  tensor, uniforms, uniqueId, widget, words,
 } from "../lib.mjs";
 
 // The order of widget.py's NAMES
@@ -93,10 +93,7 @@ function sentence(found, score) {
 }
 
 function render({ model, el }) {
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setTraits(model, { [name]: value });
   const kept = ["query", "key_vectors", "score", "temperature", "hard", "seed", "draws"];
   const start = kept.map((name) => [name, model.get(name)]);
   const drawing = queryAmongKeys(model, change);
@@ -104,7 +101,6 @@ function render({ model, el }) {
   const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
   const ways = [["soft", "soft: the mixture"], ["hard", "hard: a draw"]];
   const way = radios("read", ways, (value) => change("hard", value === "hard"));
-  const button = (text, onclick, name) => html("button", { type: "button", class: name, onclick }, text);
   const more = (n) => () => change("draws", Math.min(10000, model.get("draws") + n));
   const fresh = () => {
     change("seed", model.get("seed") + 1);
@@ -112,9 +108,9 @@ function render({ model, el }) {
   };
   const count = html("span", { class: "attn-count" });
   const chance = html("div", { class: "attn-chance attn-control" },
-    button("draw again", more(1)), button("draw 100", more(100)), button("other numbers", fresh), count);
+    pushButton("draw again", more(1)), pushButton("draw 100", more(100)), pushButton("other numbers", fresh), count);
   const restart = () => start.forEach(([name, value]) => change(name, value));
-  const again = button("start again", restart, "attn-link attn-control");
+  const again = pushButton("start again", restart, { class: "attn-link attn-control" });
   const state = words();
   const hint = html("p", { class: "attn-hint attn-control" },
     "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
@@ -147,18 +143,11 @@ function render({ model, el }) {
     drawing.rebuild();
     redraw();
   };
-  const light = ["query", "hard", "seed", "draws"].map((name) => `change:${name}`);
   const rest = ["key_vectors", "score", "temperature", "strength", "W", "W_q", "W_k", "v", "places"];
-  const heavy = rest.map((name) => `change:${name}`);
-  light.forEach((name) => model.on(name, draw));
-  heavy.forEach((name) => model.on(name, redraw));
-  model.on("change:values", recolour);
+  const ends = [follow(model, ["query", "hard", "seed", "draws"], draw), follow(model, rest, redraw),
+    follow(model, ["values"], recolour)];
   redraw();
-  return () => {
-    light.forEach((name) => model.off(name, draw));
-    heavy.forEach((name) => model.off(name, redraw));
-    model.off("change:values", recolour);
-  };
+  return () => ends.forEach((end) => end());
 }
 
 export default { render };

@@ -3,7 +3,6 @@
 import math
 from functools import partial
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
@@ -12,10 +11,9 @@ from ...attention import attend
 from ...scores import Additive, General, Location, content, dot, scaled_dot
 from .. import bundle
 from ..base import vectors
-from ..score_explorer.widget import EXTENT, KEYS, OKABE_ITO, W_K, W_Q, V, colour
+from ..plane import MOST, QueryAmongKeys
 
 NAMES = ["content", "additive", "location", "general", "dot", "scaled_dot"]
-PLACES = 8  # the longest list of keys that the location score knows, and the picture holds
 
 
 def _ring(count: int, length: float) -> list[list[float]]:
@@ -25,14 +23,8 @@ def _ring(count: int, length: float) -> list[list[float]]:
 
 
 DEFAULTS = {
-    "query": [0.6, 0.9],
-    "key_vectors": KEYS,
-    "values": [colour(code) for code in OKABE_ITO],
     "W": [[0.0, -1.0], [1.0, 0.0]],  # turns a key by a quarter before it is compared
-    "W_q": W_Q,
-    "W_k": W_K,
-    "v": V,
-    "places": _ring(PLACES, 1.5),
+    "places": _ring(MOST, 1.5),  # the location score knows as many keys as the picture holds
 }
 
 
@@ -47,71 +39,36 @@ def uniforms(seed: int, n: int) -> list[float]:
     return found
 
 
-class SixScores(anywidget.AnyWidget):
+class SixScores(QueryAmongKeys):
     """One query and up to eight keys in a plane, their weights under all six scores of `attncourse.scores`.
 
     weights = softmax(score(query, keys) / temperature); soft reads Σ weights · values, hard reads one drawn value
 
-    Traits are the API, both ways: query (2), key_vectors (N, 2), values (N, 3) as red, green, blue in 0..1,
-    score: the one shown in the plane; temperature 0.1..10; hard; draws: how many so far, with `seed`;
-    and the parameters: strength (content), W (general), W_q, W_k, v (additive), places (location).
+    Traits as in QueryAmongKeys, and score: the one shown in the plane; hard; draws: how many so far, with `seed`; and
+    the other scores' parameters: strength (content), W (general), places (location).
     """
 
     _esm = bundle.esm("six_scores")
     _css = bundle.css("six_scores")
 
-    extent = traitlets.Float(EXTENT, read_only=True).tag(sync=True)
-    query = traitlets.Any().tag(sync=True)
-    key_vectors = traitlets.Any().tag(sync=True)  # `keys` is taken: ipywidgets keeps its trait names there
-    values = traitlets.Any().tag(sync=True)
     score = traitlets.Enum(NAMES, "scaled_dot").tag(sync=True)
-    temperature = traitlets.Float(1.0, min=0.1, max=10.0).tag(sync=True)
     hard = traitlets.Bool(False).tag(sync=True)
     seed = traitlets.Int(0, min=0, max=2**31 - 1).tag(sync=True)
     draws = traitlets.Int(1, min=1, max=10_000).tag(sync=True)
     strength = traitlets.Float(2.0, min=0.0, max=100.0).tag(sync=True)
     W = traitlets.Any().tag(sync=True)
-    W_q = traitlets.Any().tag(sync=True)
-    W_k = traitlets.Any().tag(sync=True)
-    v = traitlets.Any().tag(sync=True)
     places = traitlets.Any().tag(sync=True)
 
     def __init__(self, **traits):
         super().__init__(**DEFAULTS | traits)
-        self._check_sizes()
 
-    @traitlets.validate("query")
-    def _check_query(self, proposal):
-        return vectors("query", [proposal["value"]], 2, -EXTENT, EXTENT)[0]
-
-    @traitlets.validate("key_vectors")
-    def _check_keys(self, proposal):
-        keys = vectors("key_vectors", proposal["value"], 2, -EXTENT, EXTENT)
-        if not 1 <= len(keys) <= PLACES:
-            raise traitlets.TraitError(f"the picture holds 1 to {PLACES} keys; these are {len(keys)}")
-        return keys
-
-    @traitlets.validate("values")
-    def _check_values(self, proposal):
-        return vectors("values", proposal["value"], 3, 0.0, 1.0)
-
-    @traitlets.validate("W", "W_q", "W_k", "places")
-    def _check_weights(self, proposal):
+    @traitlets.validate("W", "places")
+    def _check_rows(self, proposal):
         return vectors(proposal["trait"].name, proposal["value"], 2, -100.0, 100.0)
 
-    @traitlets.validate("v")
-    def _check_v(self, proposal):
-        value = proposal["value"]
-        numbers = [[x] for x in value] if hasattr(value, "__iter__") else value
-        return [number for [number] in vectors("v", numbers, 1, -100.0, 100.0)]
-
     def _check_sizes(self) -> None:
+        super()._check_sizes()
         n = len(self.key_vectors)
-        if n != len(self.values):
-            raise traitlets.TraitError(f"one value a key: {n} keys, {len(self.values)} values")
-        if not len(self.W_q) == len(self.W_k) == len(self.v):
-            sizes = f"W_q has {len(self.W_q)} rows, W_k {len(self.W_k)}, v {len(self.v)} numbers"
-            raise traitlets.TraitError(f"the hidden sizes of the additive score differ: {sizes}")
         if len(self.W) != 2 or len(self.places) < n:
             wanted = (
                 f"W needs 2 rows and has {len(self.W)}; places needs one for each of {n} keys, has {len(self.places)}"

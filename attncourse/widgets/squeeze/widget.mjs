@@ -1,5 +1,6 @@
 import {
-  argmax, concat, fixed, gru, gruCell, html, linear, loadZoo, pick, radios, row, tanh, uniqueId, widget, words,
+  argmax, concat, fixed, follow, gru, gruCell, html, linear, pick, pushButton, radios, remarks, row, setTraits, tanh,
+  uniqueId, widget, words, zooModel,
 } from "../lib.mjs";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
@@ -65,19 +66,16 @@ function verdict(output, truth) {
 
 function render({ model, el }) {
   const id = uniqueId("squeeze");
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setTraits(model, { [name]: value });
   const input = html("input", { id, type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
     maxlength: 500, oninput: () => change("text", input.value) });
   const buttons = model.get("examples").map(([, name, number, text]) =>
-    html("button", { type: "button", onclick: () => change("text", text) }, `${number} · ${name}`));
+    pushButton(`${number} · ${name}`, () => change("text", text)));
   const size = radios("numbers in the vector", ["16", "64", "256"].map((n) => [n, n]),
     (value) => change("size", value));
   const vector = html("div", { class: "attn-vector", role: "img" });
   const result = html("p", { class: "attn-digits" });
-  const notes = html("div", { class: "attn-notes", role: "status" });
+  const notes = remarks();
   const state = words(500);
   const root = widget(el, "squeeze", "Squeeze: a number through a vector of fixed size",
     html("label", { for: id, class: "attn-control" }, "A number in words: Danish, Dutch, English, French, German, Spanish"),
@@ -85,49 +83,28 @@ function render({ model, el }) {
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
     size, vector, notes, result, state);
 
-  let [tensors, loading] = [null, null];
-
-  // Asked for on first use
-  function load() {
-    if (tensors || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (read) => { tensors = read; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; draw(); });
-  }
+  const zoo = zooModel(model, root, draw);
 
   function compute(text, name) {
     const example = model.get("example");
     if (text === example.text) return example[name];
-    if (!tensors) return null;
-    const squeezed = squeeze(tensors, name, text, model.get("alphabet"));
-    return { vector: squeezed, output: write(tensors, name, squeezed, model.get("target")) };
-  }
-
-  function note(...lines) {
-    notes.replaceChildren(...lines.filter(Boolean).map((line) => html("p", {}, line)));
+    if (!zoo.net) return null;
+    const squeezed = squeeze(zoo.net, name, text, model.get("alphabet"));
+    return { vector: squeezed, output: write(zoo.net, name, squeezed, model.get("target")) };
   }
 
   function waiting() {
     vector.replaceChildren();
     result.replaceChildren();
-    if (root.dataset.state !== "failed") {
-      load();
-      return note("Loading the three networks …");
-    }
-    const retry = () => { root.dataset.state = ""; draw(); };
-    note(html("span", {}, `The networks' weights are not to be had: ${root.dataset.why}. `,
-      html("button", { type: "button", onclick: retry }, "Try again")));
-    return state.say("Nothing is written without the weights.");
+    notes.say(zoo.wait());
+    if (zoo.failed) state.say("Nothing is written without the weights.");
   }
 
   function show(text, name, found) {
     const known = model.get("examples").find((example) => example[3] === text);
     const truth = known && known[2];
     const long = text.length > model.get("trained_length");
-    note(long && `Training saw at most ${model.get("trained_length")} characters; this text has ${text.length}.`);
+    notes.say(...(long ? [`Training saw at most ${model.get("trained_length")} characters; this text has ${text.length}.`] : []));
     strip(vector, found.vector);
     result.replaceChildren(html("span", { class: "attn-arrow" }, "writes "), ...digits(found.output, truth));
     Object.assign(root.dataset, { text, size: name, output: found.output });
@@ -147,11 +124,8 @@ function render({ model, el }) {
     else waiting();
   }
 
-  const names = ["change:text", "change:size"];
-  names.forEach((name) => model.on(name, draw));
-  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["text", "size"], draw);
 }
 
 export default { render };

@@ -1,4 +1,6 @@
-import { argmax, dot, fixed, html, loadZoo, mix, radios, row, softmax, widget, words } from "../lib.mjs";
+import {
+  argmax, dot, fixed, follow, html, mix, pushButton, radios, remarks, row, setTraits, softmax, widget, words, zooModel,
+} from "../lib.mjs";
 
 const UNKNOWN = 3; // as attncourse.tasks.text: words count from 4
 
@@ -91,55 +93,31 @@ function inWords(story, order, asked, weights, places, answers, whole) {
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const all = get("stories");
   const story = radios("story", all.map((_, i) => [String(i), String(i + 1)]),
     (i) => change({ order: [], story: Number(i) }));
   const questions = html("div", { class: "attn-questions" });
-  const [stage, notes, state] = [html("div", {}), html("div", { role: "status" }), words()];
-  const mixing = html("button", { type: "button",
-    onclick: () => change({ order: shuffled(told(all[get("story")], get("order"))) }) }, "shuffle the sentences");
-  const back = html("button", { type: "button", onclick: () => change({ order: [] }) }, "as it happened");
+  const [stage, notes, state] = [html("div", {}), remarks(), words()];
+  const mixing = pushButton("shuffle the sentences", () => change({ order: shuffled(told(all[get("story")], get("order"))) }));
+  const back = pushButton("as it happened", () => change({ order: [] }));
   const hint = html("p", { class: "attn-hint attn-control" },
     "Click a sentence to leave it out, or to bring it back. ◆ marks the supporting facts, in the order in which one "
     + "needs them; the network was never told them.");
   const root = widget(el, "story-hops", "A story, hop by hop", hint, story, questions,
     html("div", { class: "attn-buttons attn-control", role: "group", "aria-label": "order of the sentences" }, mixing, back),
     notes, stage, state);
-  let [tensors, loading, shown, picker] = [null, null, -1, null];
-
-  function load() {
-    if (tensors || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, get("zoo"));
-    loading.then(
-      (found) => { tensors = found; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; draw(); });
-  }
+  let [shown, picker] = [-1, null];
+  const zoo = zooModel(model, root, draw);
 
   function compute(i, q, order, asked) {
     const example = get("example");
     const same = example.story === i && example.question === q && example.order.join() === get("order").join();
     if (same) return example;
-    if (!tensors) return null;
+    if (!zoo.net) return null;
     const sentences = order.map((n) => all[i].sentences[n]);
-    const found = read(tensors, get("vocabulary").split(" "), sentences, asked.text);
+    const found = read(zoo.net, get("vocabulary").split(" "), sentences, asked.text);
     return { weights: found.weights, answers: get("places").map(found.chance) };
-  }
-
-  function waiting() {
-    if (root.dataset.state !== "failed") {
-      load();
-      return notes.replaceChildren(html("p", {}, "Loading the network …"));
-    }
-    const retry = () => { root.dataset.state = ""; draw(); };
-    notes.replaceChildren(html("p", {}, `The network's weights are not to be had: ${root.dataset.why}. `,
-      html("button", { type: "button", onclick: retry }, "Try again")));
-    return state.say("Nothing is read without the weights.");
   }
 
   function toggle(i, order) {
@@ -164,8 +142,8 @@ function render({ model, el }) {
     story.choose(String(i));
     picker.choose(String(q));
     const found = compute(i, q, order, asked);
-    if (!found) return waiting();
-    notes.replaceChildren();
+    notes.say(...(found ? [] : [zoo.wait()]));
+    if (!found) return zoo.failed && state.say("Nothing is read without the weights.");
     const whole = get("order").length === 0;
     const truth = whole ? asked.answer : null;
     stage.replaceChildren(html("p", { class: "attn-asked" }, `${asked.text}?`),
@@ -176,11 +154,8 @@ function render({ model, el }) {
     state.say(inWords(all[i], order, asked, found.weights, get("places"), found.answers, whole));
   }
 
-  const names = ["story", "question", "order"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
-  root.addEventListener("focusin", () => root.dataset.state === "failed" || load());
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["story", "question", "order"], draw);
 }
 
 export default { render };

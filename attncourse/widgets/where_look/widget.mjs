@@ -1,4 +1,7 @@
-import { argmax, arrows, concat, fixed, html, linear, loadZoo, softmax, svg, tanh, widget, words } from "../lib.mjs";
+import {
+  argmax, arrows, concat, fixed, follow, fromBase64, html, linear, pushButton, remarks, setTraits, softmax, svg, tanh,
+  widget, words, zooModel,
+} from "../lib.mjs";
 
 const SIDE = 28; // pixels of an image
 const UNSEEN = [47, 56, 70]; // what nobody has looked at
@@ -38,7 +41,6 @@ export function look(net, image, size, looks, choose) {
 
 // ---- the page ----
 
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const clamp = (x) => Math.max(-1, Math.min(1, Math.round(1000 * x) / 1000));
 const percent = (x) => `${(50 * (x + 1)).toFixed(2)}%`;
 
@@ -110,8 +112,8 @@ function cross(onlook) {
 // Ten bars, one a class.
 function bars() {
   const rows = Array.from({ length: 10 }, (_, k) => {
-    const [bar, number] = [html("span", { class: "attn-look-fill" }), html("span", { class: "attn-look-number" })];
-    return { bar, number, node: html("li", {}, html("b", {}, k), html("span", { class: "attn-look-track" }, bar), number) };
+    const [bar, number] = [html("span", { class: "attn-meter-fill" }), html("span", { class: "attn-meter-number" })];
+    return { bar, number, node: html("li", {}, html("b", {}, k), html("span", { class: "attn-meter" }, bar), number) };
   });
   const node = html("ol", { class: "attn-look-bars", "aria-label": "The model's guess after your last look" }, ...rows.map((r) => r.node));
   node.draw = (guess) => rows.forEach(({ bar, number, node: line }, k) => {
@@ -143,7 +145,7 @@ function sentence({ places, guesses, own }, looks, label) {
 
 function render({ model, el }) {
   const [size, looks] = [model.get("size"), model.get("looks")];
-  let [net, loading] = [null, null];
+  const change = (traits) => { setTraits(model, traits); draw(); };
   const [yours, its] = [board(size, "Your looks"), board(size, "The model's own looks")];
   const pointer = cross((place) => {
     const places = model.get("places");
@@ -151,43 +153,25 @@ function render({ model, el }) {
   });
   yours.append(pointer);
   const [chart, rows, state] = [bars(), table(looks), words()];
-  const notes = html("div", { class: "attn-look-notes", role: "status" });
-  const button = (name, act) => html("button", { type: "button", onclick: act }, name);
-  const next = button("new digit", () => change({ digit: (model.get("digit") + 1) % model.get("digits").length, places: [[0, 0]] }));
-  const again = button("the same digit again", () => change({ places: [[0, 0]] }));
+  const notes = remarks();
+  const next = pushButton("new digit", () => change({ digit: (model.get("digit") + 1) % model.get("digits").length, places: [[0, 0]] }));
+  const again = pushButton("the same digit again", () => change({ places: [[0, 0]] }));
   const figure = (caption, node) => html("figure", {}, node, html("figcaption", {}, caption));
   const [mine, other] = [figure("your looks", yours), figure("its own looks", its)];
   const root = widget(el, "where-look", "Where would you look?",
     html("p", { class: "attn-hint attn-control" }, `A digit is hidden. The first look, at the middle, is given; take ${looks - 1} more, by clicking, or with the arrow keys and Enter.`),
     html("div", { class: "attn-look-buttons attn-control" }, next, again),
-    html("div", { class: "attn-look-row" }, mine, other, chart, rows),
+    html("div", { class: "attn-figures" }, mine, other, chart, rows),
     notes, state);
-
-  function change(traits) {
-    for (const [name, value] of Object.entries(traits)) model.set(name, value);
-    model.save_changes();
-    draw();
-  }
-
-  function load() {
-    if (net || loading) return;
-    root.dataset.state = "loading";
-    loading = loadZoo(model, model.get("zoo"));
-    loading.then(
-      (tensors) => { net = tensors; root.dataset.state = "ready"; },
-      (error) => { root.dataset.state = "failed"; root.dataset.why = error.message; },
-    ).then(() => { loading = null; draw(); });
-  }
-
-  const note = (...line) => notes.replaceChildren(...(line.length ? [html("p", {}, ...line)] : []));
+  const zoo = zooModel(model, root, draw);
 
   // What the looks so far amount to, or null without weights
   function think(image, places) {
     const example = model.get("example");
     const done = places.length === looks;
-    if (net) {
-      const found = look(net, image, size, places.length, (_, t) => places[t]);
-      return { ...found, own: done ? look(net, image, size, looks, (mean) => mean) : null };
+    if (zoo.net) {
+      const found = look(zoo.net, image, size, places.length, (_, t) => places[t]);
+      return { ...found, own: done ? look(zoo.net, image, size, looks, (mean) => mean) : null };
     }
     const same = example.digit === model.get("digit") && JSON.stringify(example.places) === JSON.stringify(places);
     return same && !done ? { places, guesses: example.guesses, own: null } : null;
@@ -195,19 +179,17 @@ function render({ model, el }) {
 
   function draw() {
     const [label, data] = model.get("digits")[model.get("digit")];
-    const [pixels, places] = [bytes(data), model.get("places")];
+    const [pixels, places] = [fromBase64(data), model.get("places")];
     const found = think(Float32Array.from(pixels, (p) => p / 255), places);
     const done = Boolean(found && found.own);
     yours.draw(pixels, places, done);
     other.hidden = !done;
     pointer.classList.toggle("attn-look-done", places.length >= looks);
     if (!found) {
-      if (root.dataset.state !== "failed") { load(); return note("Loading the network …"); }
-      const retry = () => { root.dataset.state = ""; draw(); };
-      note(`The network's weights are not to be had: ${root.dataset.why}. `, button("Try again", retry));
-      return state.say("Nothing is guessed without the weights.");
+      notes.say(zoo.wait());
+      return zoo.failed && state.say("Nothing is guessed without the weights.");
     }
-    note();
+    notes.say();
     if (done) its.draw(pixels, found.own.places, true);
     chart.draw(found.guesses[found.guesses.length - 1]);
     rows.draw(found.guesses, found.own && found.own.guesses);
@@ -216,11 +198,8 @@ function render({ model, el }) {
     state.say(sentence(found, looks, label));
   }
 
-  const names = ["change:digit", "change:places"];
-  for (const name of names) model.on(name, draw);
-  for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, () => root.dataset.state === "failed" || load());
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["digit", "places"], draw);
 }
 
 export default { render };

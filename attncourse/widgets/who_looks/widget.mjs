@@ -1,4 +1,4 @@
-import { fixed, html, radios, svg, widget, words } from "../lib.mjs";
+import { fixed, follow, html, radios, setTraits, svg, widget, words } from "../lib.mjs";
 
 const STEP = 28;
 
@@ -61,10 +61,7 @@ function board(names, onword) {
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const all = get("sentences");
   const pick = radios("sentence", all.map((s, i) => [String(i), s.words.slice(0, -1).join(" ")]),
     (i) => change({ word: 1, sentence: Number(i) }));
@@ -109,10 +106,8 @@ function render({ model, el }) {
     root.dataset.weights = weights.join(" ");
     state.say(text);
   };
-  const names = ["sentence", "layer", "head", "word", "side"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["sentence", "layer", "head", "word", "side"], draw);
 }
 
 export default { render };

@@ -1,4 +1,6 @@
-import { fixed, html, radios, softmax, svg, widget, words } from "../lib.mjs";
+import {
+  fixed, follow, html, numberSlider, pushButton, radios, setTraits, softmax, svg, widget, words,
+} from "../lib.mjs";
 
 // As luong.attend_window: a softmax over the positions within the radius, then the Gaussian with σ = radius / 2
 function look(scores, centre, radius) {
@@ -51,33 +53,18 @@ function picture({ english }) {
   return node;
 }
 
-function slider(label, step, onmove) {
-  const number = html("output", {});
-  const input = html("input", { type: "range", step, "aria-label": label, oninput: () => onmove(Number(input.value)) });
-  const node = html("label", { class: "attn-slider attn-control" }, html("span", {}, label, " ", number), input);
-  node.choose = (value, low, high, text) => {
-    Object.assign(input, { min: low, max: high });
-    input.value = value;
-    number.textContent = text;
-  };
-  return node;
-}
-
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const own = (sentence, word) => ({ sentence, word, centre: get("sentences")[sentence].centres[word],
     radius: get("own_radius") });
   const choices = get("sentences").map((s, i) => [String(i), s.english.slice(0, -1).join(" ")]);
   const pick = radios("sentence", choices, (i) => change(own(Number(i), 1)));
   const chosen = html("div", {});
-  const centre = slider("centre pₜ", 0.1, (value) => change({ centre: value }));
-  const radius = slider("radius D", 1, (value) => change({ radius: value }));
-  const reset = html("button", { type: "button", class: "attn-link attn-control",
-    onclick: () => change(own(get("sentence"), get("word"))) }, "where the model looks");
+  const centre = numberSlider("centre pₜ", [0, 1, 0.1], (value) => change({ centre: value }));
+  const radius = numberSlider("radius D", [1, get("widest"), 1], (value) => change({ radius: value }));
+  const reset = pushButton("where the model looks", () => change(own(get("sentence"), get("word"))),
+    { class: "attn-link attn-control" });
   const stage = html("div", { class: "attn-window-stage", tabindex: 0, role: "region", "aria-label": "weights of the source words" });
   const state = words();
   const hint = html("p", { class: "attn-hint attn-control" },
@@ -111,16 +98,14 @@ function render({ model, el }) {
       + (lost.length ? ` Outside the window: “${lost.join("”, “")}”, where it comes from.` : "");
     pick.choose(String(i));
     word.choose(String(t));
-    centre.choose(p, 0, sentence.english.length, fixed(p, 1));
-    radius.choose(D, 1, get("widest"), D);
+    centre.choose(p, fixed(p, 1), sentence.english.length);
+    radius.choose(D);
     picture_.draw(result, p, D, sentence.gold[t], text);
     root.dataset.weights = Array.from(result.after).join(" ");
     state.say(text);
   };
-  const names = ["sentence", "word", "centre", "radius"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["sentence", "word", "centre", "radius"], draw);
 }
 
 export default { render };

@@ -1,4 +1,7 @@
-import { argmax, drawn, fixed, html, logSlider, radios, rgb, softmax, svg, uniforms, widget, words } from "../lib.mjs";
+import {
+  argmax, drawn, fixed, follow, html, logSlider, pushButton, radios, rgb, setTraits, softmax, svg, uniforms, widget,
+  words,
+} from "../lib.mjs";
 
 const [SIZE, GRID, PATCH, STEP, RANGE] = [48, 12, 4, 0.05, [0.1, 5]];
 
@@ -79,17 +82,14 @@ function sentence(scene, t, found) {
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
-  const change = (changes) => {
-    Object.entries(changes).forEach(([name, value]) => model.set(name, value));
-    model.save_changes();
-  };
+  const change = (traits) => setTraits(model, traits);
   const all = get("scenes");
   const title = (scene, i) => `${scene.shapes.length} shapes${i === all.length - 1 ? ", one combination never seen" : ""}`;
   const pick = radios("scene", all.map((scene, i) => [String(i), title(scene, i)]), (i) => change({ word: 0, scene: Number(i), draw: 0 }));
   const text = html("div", {});
   const boards = html("div", { class: "attn-scenes" });
   const heat = logSlider("temperature of the soft weights", RANGE, (value) => change({ temperature: value }));
-  const button = (name, act) => html("button", { type: "button", class: "attn-control", onclick: act }, name);
+  const button = (name, act) => pushButton(name, act, { class: "attn-control" });
   const draw_ = button("hard: draw a place", () => change({ draw: get("draw") + 1 }));
   const likely = button("hard: the likeliest place", () => change({ draw: 0 }));
   const state = words();
@@ -124,10 +124,8 @@ function render({ model, el }) {
     root.result = { soft: Array.from(found.soft), hard: Array.from(found.hard), share: found.share, area: found.area };
     state.say(line);
   };
-  const names = ["scene", "word", "temperature", "draw"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["scene", "word", "temperature", "draw"], draw);
 }
 
 export default { render };
