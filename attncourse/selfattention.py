@@ -33,8 +33,8 @@ class SelfAttention(nn.Module):
 class LSTMN(nn.Module):
     """An LSTM whose last state is replaced by a look at all its earlier ones.
 
-        a_ti = vᵀ tanh(W_h h_i + W_x x_t + W_h̃ h̃_{t-1}),  i < t
-        h̃_t = Σ_i s_ti h_i,  c̃_t = Σ_i s_ti c_i,  s_t = softmax(a_t)
+        e_ti = vᵀ tanh(W_h h_i + W_x x_t + W_h̃ h̃_{t-1}),  i < t
+        h̃_t = Σ_i a_ti h_i,  c̃_t = Σ_i a_ti c_i,  a_t = softmax(e_t)
         c_t = f ∘ c̃_t + i ∘ ĉ_t,  h_t = o ∘ tanh c_t,  the gates from [h̃_t; x_t]    Cheng et al. 2016, eq. 4-9
 
     x (B, T, D) -> h (B, T, d_hidden), weights (B, T, T): row t holds the look at i < t, row 0 is zero

@@ -320,7 +320,7 @@ def swapped_cell_input(decoder, state, y, keys, values, mask):
 
 MUTANTS = [
     (ADDITIVE, tanh_separately_loop, "tanh is applied before the sum"),
-    (ADDITIVE, no_tanh_einsum, "there is no tanh"),
+    (ADDITIVE, no_tanh_einsum, "the tanh is missing"),
     (ADDITIVE, untransposed_einsum, "a weight matrix is used untransposed"),
     (ADDITIVE, swapped_in_float32, "queries and keys have changed places"),
     (ADDITIVE, v_left_out_without_gradient, "v is left out"),

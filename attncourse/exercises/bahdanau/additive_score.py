@@ -98,7 +98,7 @@ def additive_score(query, keys, W_q, W_k, v):
             (lambda query, keys, W_q, W_k, v: _pairs((query @ W_q.T).tanh(), (keys @ W_k.T).tanh()) @ v,),
         ),
         Misconception(
-            "there is no tanh",
+            "the tanh is missing",
             "Your scores behave like $v^\\top(W_q q + W_k k)$. Without a non-linearity between the sum and $v$, the "
             "score splits into a part of the query and a part of the key; the query's part is the same for every "
             "key, and a softmax over the keys cancels it. Every query would look at the same place.",

@@ -146,7 +146,7 @@ def causal_weights(scores):
             (_version(dim=0), _version(dim=0, fill=None, after=_zeroed)),
         ),
         Misconception(
-            "the mask comes after the softmax",
+            "the mask is applied after the softmax",
             "You normalise over all keys and set the future to zero afterwards. The rows no longer sum to one, and the "
             "future is still in the denominator: raise a later score, and all earlier weights shrink. Hide first, then "
             "normalise.",

@@ -136,7 +136,7 @@ def causal_weights(scores):
             ),
         ),
         Misconception(
-            "the mask comes after the softmax",
+            "the mask is applied after the softmax",
             "The future gets no weight, but it took part in the sum: your rows sum to less than one, and how much "
             "less depends on scores that the query must not know. Mask the scores, then normalise.",
             (
