@@ -10,12 +10,12 @@ PROPERTIES = {  # a mechanism has none, one or several of each
     "looks at": {"items": "by what they hold", "places": "by where they are"},
     "reach": {"global": "everything", "local": "a part"},
     "score": {
-        "content": r"$\beta \cos(s, h_i)$",
-        "additive": r"$v^\top \tanh(W s + U h_i)$",
-        "location": r"$(W s)_i$, no look at $h$",
-        "general": r"$s^\top W h_i$",
-        "dot": r"$s^\top h_i$",
-        "scaled dot": r"$s^\top h_i / \sqrt{d_k}$",
+        "content": r"$\beta \cos(q, k_j)$",
+        "additive": r"$v^\top \tanh(W_q q + W_k k_j)$",
+        "location": r"$(W q)_j$, no look at $k$",
+        "general": r"$q^\top W k_j$",
+        "dot": r"$q^\top k_j$",
+        "scaled dot": r"$q^\top k_j / \sqrt{d_k}$",
     },
 }
 SOURCES = {  # score -> who, key in references.bib

@@ -21,7 +21,8 @@ def _parser() -> MarkdownIt:
         return convert(tokens[index].content)
 
     def block(self, tokens, index, options, env) -> str:
-        return convert(tokens[index].content, display="block")
+        formulas = re.split(r",?\s*\\qquad\s*", tokens[index].content)  # one below the other: they fit a phone
+        return "".join(convert(formula, display="block") for formula in formulas)
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin)
     for name, rule in {"math_inline": inline, "math_inline_double": block, "math_block": block}.items():

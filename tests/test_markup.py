@@ -10,6 +10,7 @@ def test_formulas_become_bare_mathml():
     assert inline.startswith('let <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline">')
     assert "$" not in inline
     assert 'display="block"' in to_html("so\n\n$$\\sum_j a_j$$\n")
+    assert to_html("$$a = 1, \\qquad b = 2$$").count("<math") == 2
     assert 'class="math' not in inline + to_html("$$x$$")
 
 
