@@ -100,7 +100,7 @@ RAM's location network says a mean; the place is drawn around it, $l \sim \mathc
 each coordinate by itself. So that everybody draws the same, the standard normal noise is given. A place outside the
 image is of no use, so it is brought back to the edge before anybody looks there.
 
-$$\log \pi(l) = \sum_{k = x, y} \Big[ -\frac{(l_k - \mathit{mean}_k)^2}{2\,\mathit{std}^2}
+$$\log \pi(l) = \sum_{k = x, y} \Big[ -\frac{(l_k - \mathit{mean}_k)^2}{2\,\mathit{std}^2} \qquad
 - \log \mathit{std} - \tfrac12 \log 2\pi \Big]$$
 
 Return the place to look at, inside $[-1, 1]$, and the log-probability (a density, it may be positive) of *what the

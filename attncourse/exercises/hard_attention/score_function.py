@@ -120,7 +120,7 @@ loss, a scalar, such that gradient descent on it
 - raises the expected reward by REINFORCE: the policy moves along $(R - b)\,\nabla \log \pi(\mathit{index})$,
 - fits the baseline $b$ to the reward by squared error.
 
-$$L = \frac1B \sum_n \big[ -\log P(\mathit{label}) \;-\; \log \pi(\mathit{index})\,(R - b) \;+\; (R - b)^2 \big],
+$$L = \frac1B \sum_n \big[ -\log P(\mathit{label}) \qquad -\; \log \pi(\mathit{index})\,(R - b) \;+\; (R - b)^2 \big],
 \qquad R = P(\mathit{label})$$
 
 The *value* of this formula is easily right. What counts is who learns from which term: the classifier from the first

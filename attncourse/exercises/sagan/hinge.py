@@ -79,7 +79,7 @@ EXERCISE = Exercise(
 $D$ gives one score to each image, any number, large for what it takes for real. Write both losses, each to be
 *minimised* by its own network:
 
-$$L_D = \mathbb{E}\,\max\big(0,\, 1 - D(x)\big) + \mathbb{E}\,\max\big(0,\, 1 + D(G(z))\big), \qquad
+$$L_D = \mathbb{E}\,\max\big(0,\, 1 - D(x)\big) \qquad + \mathbb{E}\,\max\big(0,\, 1 + D(G(z))\big), \qquad
 L_G = -\,\mathbb{E}\, D(G(z))$$
 
 | argument | |
