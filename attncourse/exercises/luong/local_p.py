@@ -117,7 +117,8 @@ around it only, and multiplies by a Gaussian:
 
 $$p_t = S \cdot \mathrm{sigmoid}(\mathit{place}_t), \qquad \sigma = \frac D2$$
 
-$$a_t(s) = \mathrm{softmax}_{|s - p_t| \le D}(\mathit{scores}_t)(s) \qquad \cdot \exp\Big(-\frac{(s - p_t)^2}{2\sigma^2}\Big)$$
+$$a_t(s) = \mathrm{softmax}_{|s - p_t| \le D}(\mathit{scores}_t)(s) \qquad
+\cdot \exp\Big(-\frac{(s - p_t)^2}{2\sigma^2}\Big)$$
 
 | argument | |
 |---|---|
