@@ -89,9 +89,7 @@ def chosen(chapters: str, folder: Path) -> tuple[str, ...]:
             raise BadInput(f"--chapters {chapters} is not understood; expected numbers such as 04, 01-06 or 01,03-05")
         numbers |= {f"{n:02}" for n in range(int(ends[1]), int(ends[2] or ends[1]) + 1)}
     if missing := sorted(numbers - there.keys()):
-        raise BadInput(
-            f"--chapters {chapters}: {folder} has no chapter {', '.join(missing)}; it has {', '.join(there)}"
-        )
+        raise BadInput(f"--chapters {chapters}: {folder} has no chapter {missing[0]}; it has {', '.join(there)}")
     return tuple(there[number] for number in sorted(numbers))
 
 
