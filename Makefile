@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test check verify notebooks lab clean
+.PHONY: help book serve test check verify notebooks widgets lab clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -24,13 +24,17 @@ verify: .venv/ready ## after an edit: does the course still hold? CH=04 for one 
 	@$(PY) -m attncourse verify $(if $(CH),--chapter $(CH))
 
 notebooks: .venv/ready ## convert and execute the chapters that changed; CH=04 for one
-	@$(PY) book/build.py $(CH)
+	@$(PY) book/make_notebooks.py $(CH)
+
+widgets: ## check and bundle the explorables' JavaScript; needs Node
+	@command -v npm >/dev/null || { echo "make: Node with npm is needed to change an explorable (nodejs.org); to use one it is not"; exit 1; }
+	@cd attncourse/widgets && npm ci --loglevel=error && npm run --silent build
 
 lab: .venv/ready ## open the notebooks in JupyterLab
 	@$(PY) -m jupyterlab notebooks
 
 clean: ## remove what was built; the environment too
-	rm -rf _build .venv build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf _build .venv build dist *.egg-info .pytest_cache .ruff_cache attncourse/widgets/node_modules
 
 # The environment. A Linux machine without an NVIDIA driver gets torch's CPU build first: the default one is gigabytes.
 .venv/ready: requirements.txt pyproject.toml

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import course
+
 LANES = ["before attention", "sequence to sequence", "looking", "self-attention", "memory", "beyond text"]
 PROPERTIES = {  # a mechanism has none, one or several of each
     "read": {"soft": "an expectation over all", "hard": "a choice of one"},
@@ -38,7 +40,7 @@ class Mechanism:
     lane: int
     row: int
     cite: str  # key in references.bib
-    page: str  # its chapter's notebook
+    home: str  # the name of its chapter
     section: str  # the anchor of a heading there
     adds: str
     kinds: str = ""  # any of the words in PROPERTIES, with commas
@@ -49,83 +51,88 @@ class Mechanism:
         return [word for word in PROPERTIES[property] if word in words]
 
     @property
+    def page(self) -> str:
+        """Its chapter's notebook."""
+        return course.read().chapter(self.home).id
+
+    @property
     def chapter(self) -> int:
-        return int(self.page[:2])
+        return course.read().chapter(self.home).number
 
 
 ITEM = "soft, items, global"
 MECHANISMS = [
-    Mechanism("Kernel smoothing", "kernel smoothing", 1964, 1, 0, "nadaraya1964", "05_query_key_value",
+    Mechanism("Kernel smoothing", "kernel smoothing", 1964, 1, 0, "nadaraya1964", "query_key_value",
         "attention-is-kernel-smoothing", "a mean of values, weighed by how near their keys are", ITEM),
-    Mechanism("Sequential Jacobian", "sequential Jacobian", 2012.0, 0, 1, "graves2012", "02_sequential_jacobian",
+    Mechanism("Sequential Jacobian", "sequential Jacobian", 2012.0, 0, 1, "graves2012", "sequential_jacobian",
         "the-equation-and-its-names-in-the-code", "how strongly each output reacts to each input; nothing is built in"),
-    Mechanism("Saliency maps", "saliency", 2013.95, 0, 0, "simonyan2013", "01_implicit_attention", "one-row-is-enough",
+    Mechanism("Saliency maps", "saliency", 2013.95, 0, 0, "simonyan2013", "implicit_attention", "one-row-is-enough",
         "the derivative of a score at every pixel"),
-    Mechanism("Encoder–decoder", "encoder–decoder", 2014.45, 1, 1, "cho2014", "03_bottleneck",
+    Mechanism("Encoder–decoder", "encoder–decoder", 2014.45, 1, 1, "cho2014", "bottleneck",
         "the-equations-and-their-names-in-the-code", "a whole sentence in one vector; nobody looks at anything"),
-    Mechanism("Recurrent attention model", "RAM", 2014.45, 2, 0, "mnih2014", "07_hard_attention",
+    Mechanism("Recurrent attention model", "RAM", 2014.45, 2, 0, "mnih2014", "hard_attention",
         "the-model-and-its-names-in-the-code", "glimpses at places that are drawn, trained by REINFORCE",
         "hard, places, local"),
-    Mechanism("RNNsearch", "Bahdanau", 2014.7, 1, 0, "bahdanau2015", "04_bahdanau",
+    Mechanism("RNNsearch", "Bahdanau", 2014.7, 1, 0, "bahdanau2015", "bahdanau",
         "the-equations-and-their-names-in-the-code", "a look at all annotations before every symbol",
         f"{ITEM}, additive",
         (("Encoder–decoder", "the encoder and the decoder"), ("Kernel smoothing", "the weighted mean"))),
-    Mechanism("Neural Turing Machine", "NTM", 2014.8, 4, 0, "graves2014", "12_ntm", "the-four-stages-one-at-a-time",
+    Mechanism("Neural Turing Machine", "NTM", 2014.8, 4, 0, "graves2014", "ntm", "the-four-stages-one-at-a-time",
         "a memory that is written, too; addressed by content and by steps", f"{ITEM}, places, content"),
-    Mechanism("Show, attend and tell, soft", "Show Attend Tell", 2015.12, 2, 2, "xu2015", "08_show_attend_tell",
+    Mechanism("Show, attend and tell, soft", "Show Attend Tell", 2015.12, 2, 2, "xu2015", "show_attend_tell",
         "the-equations-and-their-names-in-the-code", "a gated look at the places of an image before every word",
         f"{ITEM}, additive", (("RNNsearch", "the additive look before every symbol"),)),
-    Mechanism("Show, attend and tell, hard", "…, hard", 2015.12, 2, 3, "xu2015", "08_show_attend_tell",
+    Mechanism("Show, attend and tell, hard", "…, hard", 2015.12, 2, 3, "xu2015", "show_attend_tell",
         "hard-the-same-decoder-with-another-read", "one place is drawn instead of a mixture of all",
         "hard, items, global, additive",
         (("Show, attend and tell, soft", "all but the read"), ("Recurrent attention model", "REINFORCE"))),
-    Mechanism("DRAW's read", "DRAW", 2015.15, 2, 1, "gregor2015", "07_hard_attention", "four-kinds-on-the-same-image",
+    Mechanism("DRAW's read", "DRAW", 2015.15, 2, 1, "gregor2015", "hard_attention", "four-kinds-on-the-same-image",
         "a grid of Gaussians: where to look, softly", "soft, places, local",
         (("Neural Turing Machine", "reading and writing that can be differentiated"),)),
-    Mechanism("End-to-end memory networks", "MemN2N", 2015.25, 4, 1, "sukhbaatar2015", "11_memory_networks",
+    Mechanism("End-to-end memory networks", "MemN2N", 2015.25, 4, 1, "sukhbaatar2015", "memory_networks",
         "one-hop-then-several", "several looks in a row: what is read changes the next question", f"{ITEM}, dot",
         (("RNNsearch", "the soft look"),)),
-    Mechanism("Reinforcement-learning NTM", "RL-NTM", 2015.35, 4, 0, "zaremba2015", "12_ntm", "a-head-that-jumps",
+    Mechanism("Reinforcement-learning NTM", "RL-NTM", 2015.35, 4, 0, "zaremba2015", "ntm", "a-head-that-jumps",
         "a head that stands on one cell and moves", "hard, places, local",
         (("Neural Turing Machine", "a memory with heads"), ("Recurrent attention model", "REINFORCE"))),
-    Mechanism("Attentive reader", "attentive reader", 2015.45, 4, 2, "hermann2015", "11_memory_networks",
+    Mechanism("Attentive reader", "attentive reader", 2015.45, 4, 2, "hermann2015", "memory_networks",
         "the-one-hop-cousin", "a question looks at every word of a text, once", f"{ITEM}, additive",
         (("RNNsearch", "the additive look"),)),
-    Mechanism("Spatial transformer", "spatial transformer", 2015.45, 2, 0, "jaderberg2015", "07_hard_attention",
+    Mechanism("Spatial transformer", "spatial transformer", 2015.45, 2, 0, "jaderberg2015", "hard_attention",
         "four-kinds-on-the-same-image", "a window that is turned and scaled, read by bilinear weights",
         "soft, places, local"),
-    Mechanism("Pointer networks", "pointer networks", 2015.45, 5, 0, "vinyals2015pointer", "13_pointer_networks",
+    Mechanism("Pointer networks", "pointer networks", 2015.45, 5, 0, "vinyals2015pointer", "pointer_networks",
         "the-equation-and-its-names-in-the-code",
         "the weights are the answer; nothing is read", "items, global, additive",
         (("RNNsearch", "the additive score"),)),
-    Mechanism("Luong, global", "Luong, global", 2015.6, 1, 1, "luong2015", "06_luong", "the-score-a-loop-first",
+    Mechanism("Luong, global", "Luong, global", 2015.6, 1, 1, "luong2015", "luong", "the-score-a-loop-first",
         "dot, general and location beside the additive score; the current state asks",
         f"{ITEM}, places, dot, general, additive, location", (("RNNsearch", "the look at every step"),)),
-    Mechanism("Luong, local", "Luong, local", 2015.6, 1, 0, "luong2015", "06_luong", "the-scope-a-window-that-moves",
+    Mechanism("Luong, local", "Luong, local", 2015.6, 1, 0, "luong2015", "luong", "the-scope-a-window-that-moves",
         "a window: its centre is chosen, inside it the look is soft", "soft, hard, items, places, local, dot, general",
         (("Luong, global", "the scores"),)),
-    Mechanism("LSTMN", "LSTMN", 2016.07, 3, 0, "cheng2016", "09_self_attention",
+    Mechanism("LSTMN", "LSTMN", 2016.07, 3, 0, "cheng2016", "self_attention",
         "self-attention-inside-a-recurrent-network", "a recurrent network looks back at its own states",
         f"{ITEM}, additive", (("RNNsearch", "the additive look"),)),
-    Mechanism("Hierarchical attention", "HAN", 2016.45, 3, 1, "yang2016", "09_self_attention",
+    Mechanism("Hierarchical attention", "HAN", 2016.45, 3, 1, "yang2016", "self_attention",
         "levels-words-sentences-documents", "a learned query; first over words, then over sentences",
         f"{ITEM}, additive", (("RNNsearch", "weights over the states of a bidirectional GRU"),)),
-    Mechanism("Grad-CAM", "Grad-CAM", 2016.77, 0, 0, "selvaraju2017", "01_implicit_attention",
+    Mechanism("Grad-CAM", "Grad-CAM", 2016.77, 0, 0, "selvaraju2017", "implicit_attention",
         "grad-cam-ask-the-features-not-the-pixels", "the derivative at a feature map instead of the pixels", "",
         (("Saliency maps", "the derivative of a class's score"),)),
-    Mechanism("ByteNet", "ByteNet", 2016.82, 0, 1, "kalchbrenner2016", "02_sequential_jacobian",
+    Mechanism("ByteNet", "ByteNet", 2016.82, 0, 1, "kalchbrenner2016", "sequential_jacobian",
         "four-architectures-four-pictures", "dilated convolutions: fixed weights that ignore the content",
         "soft, places, local"),
-    Mechanism("Transformer", "Transformer", 2017.45, 3, 0, "vaswani2017", "10_transformer", "heads-a-loop-first",
+    Mechanism("Transformer", "Transformer", 2017.45, 3, 0, "vaswani2017", "transformer", "heads-a-loop-first",
         "several scaled looks side by side, stacked, and no recurrence", f"{ITEM}, scaled dot",
         (("Luong, global", "the dot product"), ("LSTMN", "a sequence that looks at itself"))),
-    Mechanism("SNAIL", "SNAIL", 2017.53, 5, 0, "mishra2018", "14_snail",
+    Mechanism("SNAIL", "SNAIL", 2017.53, 5, 0, "mishra2018", "snail",
         "picking-an-attention-that-does-not-leak",
         "causal looks between dilated convolutions, to learn from a few examples", f"{ITEM}, scaled dot",
         (("ByteNet", "dilated causal convolutions"), ("Transformer", "the causal scaled look"))),
-    Mechanism("Non-local block", "non-local", 2017.9, 5, 1, "wang2018", "15_sagan", "the-same-in-the-package",
+    Mechanism("Non-local block", "non-local", 2017.9, 5, 1, "wang2018", "sagan", "the-same-in-the-package",
         "every place of an image looks at all others", f"{ITEM}, dot", (("Transformer", "self-attention"),)),
-    Mechanism("SAGAN", "SAGAN", 2018.4, 5, 0, "zhang2019", "15_sagan",
+    Mechanism("SAGAN", "SAGAN", 2018.4, 5, 0, "zhang2019", "sagan",
         "the-equation-and-its-names-in-the-code",
         "a non-local block in generator and discriminator, behind a gate that starts at zero", f"{ITEM}, dot",
         (("Non-local block", "the block"),)),
@@ -157,7 +164,7 @@ def address(m: Mechanism) -> str:
 
 def draw(ax) -> None:
     """The map for paper: a name at its time and in its lane, an arrow to it from each that it took something from."""
-    from . import plots
+    from .running import plots
 
     colours = {"items": plots.COLOURS[0], "places": plots.COLOURS[1], "": plots.COLOURS[6]}
     at = {m.name: (column(m.when), height(m), 0.16 + 0.038 * len(m.short)) for m in MECHANISMS}  # x, y, half its width

@@ -11,24 +11,34 @@ CARDS = ROOT / "attncourse/zoo/weights"
 HEAD = """\
 # The ledger
 
-Every claim of every chapter, as its notebook measured it when it was last executed, beside what was expected and what the paper reports. A claim that does not hold stops its notebook, and with it the build; one without an expectation is reported, and nothing was promised. Intervals are 95%, n is what they rest on: images, sentences, or training runs with seeds of their own. A claim leads to its cell. This page is written by `make notebooks` from the notebooks' outputs; do not edit it.
+Every figure that a chapter claims, as its notebook measured it when it was last executed. A *guard* is a bound that was set after pilots: it is no prediction, it keeps the book honest when code changes, and a claim that breaks it stops the build. Intervals are 95%, and *n* says what they rest on: images, sentences, or training runs with seeds of their own. A paper's figure stands beside ours only where it measures the same thing. Each claim leads to its cell.
+
+<!-- This page is written by `make notebooks` from the notebooks' outputs; do not edit it. -->
 """  # noqa: E501
-COLUMNS = "| claim | measured | expected | the paper |\n|---|---|---|---|"
+COLUMNS = "| claim | measured | guard | the paper |\n|---|---|---|---|"
 
 
 def claims_of(notebook) -> list[dict]:
-    """What attncourse.ledger.claim() left in the metadata of its outputs."""
-    outputs = [out for cell in notebook["cells"] for out in cell.get("outputs", [])]
-    return [out["metadata"]["claim"] for out in outputs if "claim" in out.get("metadata", {})]
+    """What `ledger.claim` and `ledger.together` left in the metadata of their outputs."""
+    outputs = [out.get("metadata", {}) for cell in notebook["cells"] for out in cell.get("outputs", [])]
+    return [
+        claim for kept in outputs for claim in [*kept.get("claims", []), *([kept["claim"]] if "claim" in kept else [])]
+    ]
 
 
 def page(notebooks: Path) -> str:
     read = {path.name: nbformat.read(path, as_version=4) for path in sorted(notebooks.glob("*.ipynb"))}
     claims = {name: found for name, notebook in read.items() if (found := claims_of(notebook))}
     every = [claim for found in claims.values() for claim in found]
-    held = sum(claim["holds"] is True for claim in every)
-    count = f"{len(every)} claims: {held} with an expectation that holds, {len(every) - held} reported."
-    return "\n".join([HEAD, count, *(_chapter(name, read[name], found) for name, found in claims.items()), ""])
+    guarded, crossed = sum(claim["holds"] is True for claim in every), sum(claim["crosses"] for claim in every)
+    count = (
+        f"{len(every)} figures: {guarded} with a guard, all of which hold (the intervals of {crossed} reach beyond it, "
+        f"marked ↔), and {len(every) - guarded} that are only reported."
+    )
+    search = '<div class="attn-filter" data-filter="table" data-label="Search the ledger"></div>'
+    return "\n".join(
+        [HEAD, count, "", search, *(_chapter(name, read[name], found) for name, found in claims.items()), ""]
+    )
 
 
 def _chapter(name: str, notebook, claims: list[dict]) -> str:
@@ -38,7 +48,8 @@ def _chapter(name: str, notebook, claims: list[dict]) -> str:
 
 
 def _figures(claim: dict) -> str:
-    return " | ".join(_cell(claim[key]) or "–" for key in ("measured", "expected", "paper"))
+    guard = claim["guard"] + (" ↔" if claim["crosses"] else "")
+    return " | ".join(_cell(text) or "–" for text in (claim["measured"], guard, claim["paper"]))
 
 
 def _cell(text: str) -> str:
@@ -46,10 +57,9 @@ def _cell(text: str) -> str:
 
 
 def _models(notebook) -> list[str]:
-    """The zoo models that the chapter's code names, with the seeds and minutes of their training."""
-    code = "\n".join(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
-    named = sorted(set(re.findall(r"""["']([\w-]+)["']""", code)) & {path.stem for path in CARDS.glob("*.json")})
-    return ["Trained before: " + "; ".join(map(_model, named)) + ".\n"] if named else []
+    """The zoo models that the chapter used when it was executed, with the seeds and minutes of their training."""
+    used = notebook["metadata"].get("attncourse", {}).get("used", {}).get("model", [])
+    return ["Trained before: " + "; ".join(map(_model, used)) + ".\n"] if used else []
 
 
 def _model(name: str) -> str:

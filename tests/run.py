@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+from attncourse.widgets import bundle
+
 ROOT = Path(__file__).resolve().parent.parent
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # two workers on two cores: more threads only wait
 
@@ -30,21 +32,31 @@ def pytest(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, 
     return int(suite["tests"]) - bad - int(suite["skipped"]), max(bad, int(code != 0))
 
 
-def single(*command: str) -> tuple[int, int]:
-    good = run(*command) == 0
+def single(*command: str, cwd: Path = ROOT) -> tuple[int, int]:
+    good = run(*command, cwd=cwd) == 0
     return int(good), int(not good)
 
 
 def lint() -> tuple[int, int]:
-    """Style, format, and that the vendored files are the ones that were recorded."""
+    """Style, format, types, and that vendored files and bundles are the ones that were recorded."""
     ruff = (sys.executable, "-m", "ruff")
     parts = [single(*ruff, "check", "-q", "."), single(*ruff, "format", "-q", "--check", ".")]
-    parts.append(single(sys.executable, "book/vendor.py", "--check"))
+    parts += [single(sys.executable, "book/vendor.py", "--check"), single(sys.executable, "-m", "mypy"), scripts()]
     return sum(p[0] for p in parts), sum(p[1] for p in parts)
 
 
+def scripts() -> tuple[int, int]:
+    """The explorables' bundles are those of their sources: by their hashes; where Node's tools are, by making them."""
+    if stale := bundle.stale():
+        print(f"not the bundles of their sources: {', '.join(stale)}. Run `make widgets`.")
+        return 0, 1
+    if (bundle.HERE / "node_modules").is_dir():
+        return single("npm", "run", "--silent", "check", cwd=bundle.HERE)
+    return 1, 0
+
+
 def unit(which: str = "not book") -> tuple[int, int]:
-    return pytest("tests", "-m", which, "-n", "2", "--dist", "worksteal", "--ignore=tests/test_notebooks_fresh.py")
+    return pytest("tests", "-m", which, "-n", "2", "--dist", "worksteal", "--ignore=tests/book/test_notebooks_fresh.py")
 
 
 def quick() -> tuple[int, int]:
@@ -53,7 +65,7 @@ def quick() -> tuple[int, int]:
 
 
 def fresh() -> tuple[int, int]:
-    return pytest("tests/test_notebooks_fresh.py")
+    return pytest("tests/book/test_notebooks_fresh.py")
 
 
 def book() -> tuple[int, int]:
@@ -61,7 +73,7 @@ def book() -> tuple[int, int]:
 
 
 def browser(*which: str) -> tuple[int, int]:
-    if run(sys.executable, "tests/browser.py"):
+    if run(sys.executable, "tests/helpers/browser.py"):
         return 0, 1
     return pytest(*(which or ("tests", "-m", "book")), "-n", "2", "--dist", "worksteal")
 

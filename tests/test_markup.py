@@ -1,7 +1,7 @@
 import re
 
 from attncourse.exercises import find
-from attncourse.exercises.catalogue import manifest
+from attncourse.exercises.engine.catalogue import manifest
 from attncourse.markup import to_html, to_html_inline, to_plain
 
 

@@ -14,9 +14,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .catalogue import Entry, UnknownExercise, find, manifest
-from .core import Case, Exercise, Fixture, Misconception, Outcome, Output, Verdict
-from .examine import assess
+from ..running import record
+from .engine.catalogue import Entry, UnknownExercise, find, manifest
+from .engine.core import Case, Exercise, Fixture, Misconception, Outcome, Output, Verdict
+from .engine.examine import assess
 
 __all__ = [
     "Case",
@@ -45,6 +46,7 @@ def exercise(id: str) -> Callable[[Callable], Callable]:
 
     def hand_in(answer: Callable) -> Callable:
         if not _only_collect:
+            record.used("exercise", id)
             _show(find(id), answer)
         ANSWERS[id] = answer
         return answer
@@ -57,7 +59,7 @@ def _show(chosen: Exercise, answer: Callable) -> None:
     ipython = sys.modules.get("IPython")
     if ipython is None or ipython.get_ipython() is None:
         return
-    from . import card
+    from .engine import card
 
     page = os.environ.get("ATTNCOURSE_STATIC")
     if page is not None:

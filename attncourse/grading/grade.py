@@ -16,20 +16,23 @@ from pathlib import Path
 from tqdm import tqdm
 
 from .. import __version__
+from ..errors import BadInput
 from ..exercises import manifest
-from ..exercises.catalogue import find
-from ..exercises.core import Case, Exercise
-from ..exercises.examine import telling_cases
-from ..exercises.notebook import BadInput
-from . import isolate, pages, tables
-from .examiner import Examined, Examiner
-from .journal import NAME, Journal
+from ..exercises.engine.catalogue import find
+from ..exercises.engine.core import Case, Exercise
+from ..exercises.engine.examine import telling_cases
 from .judging import entry
-from .launch import MODES, NoRunner, Runner, supported
+from .protocol.examiner import Examined, Examiner
+from .protocol.wire import Broken
+from .report import pages, tables
+from .report.journal import NAME, Journal
+from .sandbox import isolate
+from .sandbox.launch import MODES, NoRunner, Runner, supported
+from .sandbox.view import PACKAGE, Limits
+from .sandbox.walls import Walls
 from .submissions import Submission, gather
-from .view import PACKAGE, Limits
-from .walls import Walls
-from .wire import Broken
+
+Asked = dict[Exercise, Sequence[Case]]  # what is asked, and on which cases
 
 
 @dataclass
@@ -57,7 +60,7 @@ def main(order: Order) -> int:
     old = tables.read(order.old) if order.old else None
     journal, settings = prepare(order, [x.id for x in exercises])
     isolate.undumpable()
-    asked = {exercise: telling_cases(exercise, settings["seed"]) for exercise in exercises}
+    asked: Asked = {exercise: telling_cases(exercise, settings["seed"]) for exercise in exercises}
     with closing(Class(order, asked, journal)) as class_:
         walls = class_.open()
         if not journal.at:
@@ -110,7 +113,7 @@ def prepare(order: Order, ids: list[str]) -> tuple[Journal, dict]:
 class Class:
     """The students' code in `workers` runners; the judge here, in the main thread."""
 
-    def __init__(self, order: Order, asked: dict[Exercise, Sequence[Case]], journal: Journal):
+    def __init__(self, order: Order, asked: Asked, journal: Journal):
         self.order, self.asked, self.journal = order, asked, journal
         self.limits = Limits(seconds=order.seconds)
         self.done: queue.Queue = queue.Queue(maxsize=8)
@@ -128,7 +131,7 @@ class Class:
 
     def open(self) -> Walls:
         """The strongest walls that stand here, tried from inside; the first runner stays."""
-        failed = []
+        failed: list[str] = []
         for mode in MODES:
             if mode == "bubblewrap" and not shutil.which("bwrap"):
                 continue
@@ -138,11 +141,11 @@ class Class:
                 return self.walls
             except NoRunner as error:
                 failed.append(str(error))
-        raise RuntimeError(f"no process for students' code could be started here: {'; '.join(failed)}")
+        raise BadInput(f"no process for students' code could be started here: {'; '.join(failed)}")
 
     def _probe(self, examiner: Examiner) -> dict:
         with socket.create_server(("127.0.0.1", 0)) as server:
-            secret = [str(path) for path in (PACKAGE / "exercises").glob("*/*.py") if path.parent.name != "fixtures"]
+            secret = [str(path) for path in (PACKAGE / "exercises/chapters").rglob("*.py")]
             try:
                 facts = examiner.probe([*secret, str(self.journal.path)], os.getpid(), server.getsockname()[1])
                 if not facts["python"]:
@@ -170,7 +173,8 @@ class Class:
                 raise it
             number -= it is None
             if it is not None:
-                yield entry(*it, self.asked)
+                student, digest, refused, examined = it
+                yield entry(student, digest, refused, examined, self.asked)
 
     def close(self) -> None:
         """Also when the grader is interrupted, nothing that it started stays."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from ..exercises import manifest
-from ..exercises.core import Case, Exercise, Outcome, Verdict
-from ..exercises.examine import conclude
-from .examiner import Attempt, Examined
+from ..exercises.engine.core import Case, Exercise, Outcome, Verdict
+from ..exercises.engine.examine import conclude
+from .protocol.examiner import Attempt, Examined
 
 
 def entry(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from ..exercises.notebook import BadInput
+from ..errors import BadInput
 
 SUFFIXES = (".ipynb", ".py")
 LITTER = ("__MACOSX", "__pycache__")
@@ -194,10 +194,10 @@ def _read_table(path: Path, files: list[str]) -> dict[str, list[str]]:
     for number, row in enumerate(rows, 2):
         if "file" not in row or not (row.get("student") or "").strip():
             raise BadInput(f"{path}, line {number}: expected the columns file and student, with a student in each line")
-        file = _slashes((row["file"] or "").strip()).strip("/")
-        if file and not any(name.strip("/") == file or name.startswith(f"{file}/") for name in files):
-            raise BadInput(f"{path}, line {number}: there is no {file} among the submissions")
-        names.setdefault(file, []).append(printable(row["student"].strip()))
+        named = _slashes((row["file"] or "").strip()).strip("/")
+        if named and not any(name.strip("/") == named or name.startswith(f"{named}/") for name in files):
+            raise BadInput(f"{path}, line {number}: there is no {named} among the submissions")
+        names.setdefault(named, []).append(printable(row["student"].strip()))
     if not rows:
         raise BadInput(f"{path} is empty; expected the columns file and student, and a line for each file")
     return names

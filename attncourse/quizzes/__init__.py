@@ -9,6 +9,7 @@ import pkgutil
 from dataclasses import dataclass, field
 
 from ..markup import to_html_inline
+from ..running import record
 
 
 class QuizError(ValueError):
@@ -31,7 +32,7 @@ def Wrong(text: str, feedback: str) -> Option:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SingleChoice:
     """One of several answers is right."""
 
     id: str
@@ -108,6 +109,7 @@ def load(name: str) -> list:
     """The checked questions of a chapter."""
     if name not in names():
         raise QuizError(f"there is no quiz {name!r}; there are: {', '.join(names())}")
+    record.used("quiz", name)
     questions = importlib.import_module(f"{__name__}.{name}").QUESTIONS
     check(name, questions)
     return questions

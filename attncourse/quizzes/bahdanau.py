@@ -1,9 +1,9 @@
 """Chapter 04: additive attention."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "query",
         r"The decoder is about to write $y_i$. Which vector asks the question, that is, which one is the query "
         r"in $e_{ij} = v^\top\,\tanh(W_q\,q + W_k h_j)$?",
@@ -30,7 +30,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "padding",
         "A short sentence stands in a batch beside a long one and is padded with symbols whose annotations are zero "
         "vectors. What happens to it if the softmax runs over the padded positions too?",
@@ -76,7 +76,7 @@ QUESTIONS = [
             6.0: r"That is the plain mean of 4 and 8, as if both scores were equal.",
         },
     ),
-    Choice(
+    SingleChoice(
         "projection",
         r"A source of 30 symbols is translated into 40. How many products $W_k h_j$ does the decoder need if it "
         r"computes them as early as it can?",
@@ -99,7 +99,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "jacobian",
         r"While writing $y_i$ the model gives source symbol $x_j$ the weight $a_{ij} = 0$. "
         r"Can a change of $x_j$ still change $y_i$?",

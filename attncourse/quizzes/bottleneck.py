@@ -1,9 +1,9 @@
 """Chapter 03: the encoder-decoder with one vector."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "fixed",
         "Which part of an encoder–decoder *without* attention grows when the source gets longer?",
         [
@@ -46,7 +46,7 @@ QUESTIONS = [
             9.5: "That is half of the longest lag, 19. The shortest is 1, not 0.",
         },
     ),
-    Choice(
+    SingleChoice(
         "padding",
         "Two batches hold the same sentences, but in the second one of them is much longer, so the others are padded. "
         "The loss is the mean over *all* places of the padded batch, with zeros on padding. What happens?",
@@ -69,7 +69,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "teacher",
         "A model gets 98% of all symbols right under teacher forcing. Sentences have 20 symbols. What does that say "
         "about whole sentences when it runs free?",
@@ -94,7 +94,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "probe",
         "A linear probe reads the fourth digit from the fixed vector with chance accuracy. What follows?",
         [

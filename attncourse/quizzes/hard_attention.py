@@ -1,9 +1,9 @@
 """Chapter 07: hard attention and policy gradients."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "gradient",
         "RAM looks at a place, and the glimpse is read by a bilinear `grid_sample`, which is differentiable in the "
         "place. Why not train the places by that gradient?",
@@ -43,7 +43,7 @@ QUESTIONS = [
             0.125: r"That is $(R - b)\,\pi_1 (1 - \pi_1)$: the derivative of $\pi$, not of $\log \pi$.",
         },
     ),
-    Choice(
+    SingleChoice(
         "baseline",
         r"Somebody replaces the baseline $b$ by a constant 100, far above any reward. What happens to the *mean* of "
         r"the estimator, and to its variance?",
@@ -68,7 +68,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "last",
         r"RAM takes $T$ looks and answers after the last. How many of its location network's outputs are credited?",
         [
@@ -87,7 +87,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "q",
         "“Hard attention is trained by Q-learning.” What do RAM and the hard variant of Show, Attend and Tell really "
         "use?",

@@ -1,6 +1,6 @@
 """Chapter 01: attention that nobody wrote down."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -19,7 +19,7 @@ QUESTIONS = [
             -2.0: r"That belongs to $x_2$: $x_2 \cdot \partial S/\partial x_2 = 2 \cdot (-1)$; the second unit is off.",
         },
     ),
-    Choice(
+    SingleChoice(
         "passes",
         "A network reads images of 1,600 pixels and gives 10 scores. You want the whole Jacobian of one image. "
         "What is the fewest passes that get it?",
@@ -45,7 +45,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "score",
         r"The network gives a 3 the probability 0.9999. Somebody computes the saliency map of the *probability* "
         r"instead of the score. What do they see?",
@@ -67,7 +67,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "gradcam",
         "What does a Grad-CAM map show, and at which resolution?",
         [
@@ -91,7 +91,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "sanity",
         "A new kind of map points at the digit in 100% of lonely digits on a dark ground. What follows?",
         [

@@ -1,9 +1,9 @@
 """Chapter 06: Luong's family."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "state",
         r"Luong's decoder is about to write $y_t$. In which order do things happen?",
         [
@@ -42,7 +42,7 @@ QUESTIONS = [
             0.135: "That is the factor alone; it multiplies the weight 0.5.",
         },
     ),
-    Choice(
+    SingleChoice(
         "gaussian",
         r"Somebody removes the Gaussian from local-p and keeps the window. What happens to $W_p$ and $v_p$?",
         [
@@ -66,7 +66,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "location",
         r"The location score $a_t = \mathrm{softmax}(W_a h_t)$ never looks at the source. How can it translate at all?",
         [
@@ -86,7 +86,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "aer",
         "A model's attention has an AER of 0.3, another's 0.1. Which conclusion is safe?",
         [

@@ -1,9 +1,9 @@
-"""Chapter 11: memory networks."""
+"""Chapter 12: memory networks."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "second",
         "What does the second hop of a memory network ask the memory with?",
         [
@@ -44,7 +44,7 @@ QUESTIONS = [
             0.1667: "That counts the features from 0: $2/12$.",
         },
     ),
-    Choice(
+    SingleChoice(
         "time",
         "Why is a sentence's age counted from the question, and not from the beginning of the story?",
         [
@@ -67,7 +67,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "bag",
         "In a sentence vector without position encoding, what is lost of *anna gave the ball to bruno*?",
         [
@@ -86,7 +86,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "write",
         "A story goes on for a thousand sentences. What does an end-to-end memory network do with the memory while it "
         "reads?",
@@ -99,7 +99,7 @@ QUESTIONS = [
             Right(
                 "Nothing: each sentence becomes a slot of its own, and stays as it is",
                 "Memory is written once, by position. A thousand sentences are a thousand slots, and every hop of "
-                "every question looks at all of them. Chapter 12's machine decides itself what to write and where.",
+                "every question looks at all of them. Chapter 13's machine decides itself what to write and where.",
             ),
             Wrong(
                 "It updates the memory at every hop",

@@ -1,6 +1,6 @@
-"""Chapter 12: the Neural Turing Machine."""
+"""Chapter 13: the Neural Turing Machine."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -41,7 +41,7 @@ QUESTIONS = [
             1.0: "Cut off to 6. Then the shift would have no gradient; the split is what gives it one.",
         },
     ),
-    Choice(
+    SingleChoice(
         "sharpen",
         r"Why is there a sharpening, $\gamma \ge 1$, after the shift?",
         [
@@ -66,7 +66,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "size",
         "A machine was trained with 128 slots. Can it run with 256?",
         [
@@ -93,7 +93,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "alone",
         "The slots hold the items of a list and nothing else. A head has only one of the two ways to address them. "
         "Which is true?",

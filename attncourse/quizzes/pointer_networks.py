@@ -1,6 +1,6 @@
-"""Chapter 13: pointer networks."""
+"""Chapter 14: pointer networks."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -18,7 +18,7 @@ QUESTIONS = [
             0.301: r"Scores were divided by their sum, without the exponential: $\ln 2 / (\ln 2 + \ln 5)$.",
         },
     ),
-    Choice(
+    SingleChoice(
         "vocabulary",
         "An attention decoder with a fixed vocabulary was trained on hulls of ten points. What happens at eleven?",
         [
@@ -38,7 +38,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "order",
         "Why must there be one canonical order in which a hull is written?",
         [
@@ -58,7 +58,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "one-call",
         "Bahdanau's decoder must be trained step by step, a pointer network's in one call of the LSTM. Why?",
         [

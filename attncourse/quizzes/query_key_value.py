@@ -1,6 +1,6 @@
 """Chapter 05: score, normalise, read."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -20,7 +20,7 @@ QUESTIONS = [
             8.0: r"That is the limit $\tau \to 0$, or $e_j / \sum_l e_l$ without $\exp$.",
         },
     ),
-    Choice(
+    SingleChoice(
         "scale",
         r"A model of size $D = 512$ attends with 8 heads over sentences of 30 words. By what are the dot products "
         r"divided before the softmax?",
@@ -45,7 +45,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "order",
         "The keys and their values are shuffled together. Under which score does the context change?",
         [
@@ -69,7 +69,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "estimator",
         r"A hard read draws $j \sim a$ and pays $f(v_j)$. One trains by the gradient of $f(v_j) \log(a_j)$ with "
         r"respect to the scores. What is wrong with the argmax of $a$ in place of the draw?",
@@ -94,7 +94,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "jacobian",
         r"A look puts practically all its weight on key 3: $a_3 \approx 1$. To what does the context react most?",
         [

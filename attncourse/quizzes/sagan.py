@@ -1,9 +1,9 @@
-"""Chapter 15: SAGAN."""
+"""Chapter 16: SAGAN."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "axis",
         r"In your block the softmax goes along the other axis of the map. What will you see in training?",
         [
@@ -24,7 +24,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "swap",
         r"Somebody has written the block with $f$ at the position that reads and $g$ at the one that is read, and "
         r"takes the softmax over the positions that are read. What is wrong with it?",
@@ -59,7 +59,7 @@ QUESTIONS = [
             -1.25: "The gate is on the input there. It belongs to what was read.",
         },
     ),
-    Choice(
+    SingleChoice(
         "first",
         r"On the very first step $\gamma = 0$. Which parameters of the block change?",
         [

@@ -1,9 +1,9 @@
 """Chapter 09: self-attention, LSTMN, hierarchical attention."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "which",
         "Which of these is self-attention?",
         [
@@ -42,7 +42,7 @@ QUESTIONS = [
             30: "That leaves out the diagonal and nothing else.",
         },
     ),
-    Choice(
+    SingleChoice(
         "shuffle",
         "The words of a sentence are shuffled before a self-attention layer without positions and without a causal "
         "mask. What happens to its outputs?",
@@ -78,7 +78,7 @@ QUESTIONS = [
             32: "That is the dilation of the last layer that is needed.",
         },
     ),
-    Choice(
+    SingleChoice(
         "question",
         "What does the sentence-level context vector $u_s$ of a hierarchical attention network depend on?",
         [
@@ -89,7 +89,7 @@ QUESTIONS = [
             Right(
                 "On nothing: it is a parameter, learned once and asked of every document",
                 "That is why the network cannot ask for *the sentence about whoever was named before*. A question that "
-                "depends on what was read needs a second look; memory networks (chapter 11) take several.",
+                "depends on what was read needs a second look; memory networks (chapter 12) take several.",
             ),
             Wrong(
                 "On the word-level vector $u_w$",

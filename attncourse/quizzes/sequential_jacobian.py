@@ -1,6 +1,6 @@
 """Chapter 02: the sequential Jacobian."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -19,7 +19,7 @@ QUESTIONS = [
             3.0: r"That is $V U$, the influence of $x_5$ on $y_5$.",
         },
     ),
-    Choice(
+    SingleChoice(
         "copies",
         r"All rows of $J$ are wanted for one sequence of $T = 50$ steps with $K = 4$ output features. The input is "
         r"copied 200 times into one batch, and *one* backward pass starts from the sum of 200 numbers, the $n$-th "
@@ -44,7 +44,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "zero",
         r"In a map $J$ of an unknown network the entry for distance 25 is exactly 0 in every row, the one for distance "
         r"24 never. What made it?",
@@ -70,7 +70,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "faint",
         r"A trained RNN names a letter that it read 60 steps ago, always rightly. The Jacobian for that letter is "
         r"a thousandth of what it was at first. What follows?",

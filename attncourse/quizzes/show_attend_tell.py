@@ -1,9 +1,9 @@
 """Chapter 08: show, attend and tell."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
-    Choice(
+    SingleChoice(
         "kind",
         "A decoder writes a caption and looks at the 144 places of an image before each word. Which kind of attention "
         "is this?",
@@ -39,7 +39,7 @@ QUESTIONS = [
             0.5: "That is the mean over the three places; the formula sums.",
         },
     ),
-    Choice(
+    SingleChoice(
         "constant",
         r"A caption has $T = 12$ words, the image $L = 144$ places. Can the penalty become zero?",
         [
@@ -60,7 +60,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "gradient",
         r"The hard model reads $a_s$ with $s$ drawn from $\alpha$. Which path brings a gradient to the score's $W_q$?",
         [
@@ -84,7 +84,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "pointing",
         "A captioner's annotations each see the whole image. Its weights put 0.9 inside the right region. What does "
         "that show?",

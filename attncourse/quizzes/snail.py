@@ -1,6 +1,6 @@
-"""Chapter 14: SNAIL."""
+"""Chapter 15: SNAIL."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -34,7 +34,7 @@ QUESTIONS = [
             16: "With dilations 1, 2, 4, 8 it would be sixteen; here the first of them is missing.",
         },
     ),
-    Choice(
+    SingleChoice(
         "leak",
         "In a causal attention, the masked scores go through `softmax(dim=1)`, over the queries. All masked weights "
         "are exactly zero. What is wrong?",
@@ -51,7 +51,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "learning",
         "The trained SNAIL meets five letters of a script that it has never seen, and names a sixth image. Where was "
         "*this* task learned?",
@@ -72,7 +72,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "regret",
         "Why does the bandit player not just pull the arm with the best record so far?",
         [

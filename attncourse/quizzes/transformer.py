@@ -1,6 +1,6 @@
-"""Chapter 10: the Transformer."""
+"""Chapter 10: the parts of the Transformer."""
 
-from . import Choice, Numeric, Right, Wrong
+from . import Numeric, Right, SingleChoice, Wrong
 
 QUESTIONS = [
     Numeric(
@@ -17,26 +17,7 @@ QUESTIONS = [
             512.0: "A score is a sum over one head's 64 features, and the square root of its variance is asked.",
         },
     ),
-    Choice(
-        "heads",
-        "A Transformer's number of heads is doubled, everything else stays. What happens to its parameters?",
-        [
-            Wrong(
-                "They double in every attention",
-                r"Each head projects to $D/H$ features. Twice as many heads of half the size are the same matrices.",
-            ),
-            Right(
-                "Nothing",
-                r"$W_q, W_k, W_v, W_o$ stay $D \times D$; only the place where they are cut changes. What a head pays "
-                r"with is its size: scores are made of fewer features.",
-            ),
-            Wrong(
-                "They halve, each head is smaller",
-                "Each is smaller, and there are twice as many.",
-            ),
-        ],
-    ),
-    Choice(
+    SingleChoice(
         "leak",
         r"A decoder is trained without the causal mask. What does one see?",
         [
@@ -55,7 +36,7 @@ QUESTIONS = [
             ),
         ],
     ),
-    Choice(
+    SingleChoice(
         "shift",
         r"$PE(p + k) = M_k\,PE(p)$ with one matrix $M_k$ for all $p$. What follows?",
         [
@@ -72,26 +53,6 @@ QUESTIONS = [
             Wrong(
                 "Positions need no parameters",
                 "True, but it follows from computing them. A learned table would have parameters and no such matrix.",
-            ),
-        ],
-    ),
-    Choice(
-        "cache",
-        "A decoder-only model writes its 257th symbol. What does a cache of keys and values save?",
-        [
-            Right(
-                "The projections and position-wise networks of the 256 symbols before, in every layer",
-                "Only the new position goes through the layers. Its look still runs over 257 keys: that part grows, "
-                "but it is the small one.",
-            ),
-            Wrong(
-                "The look at the 256 symbols before",
-                "The new query has to be compared with every key; no earlier query can do it for it.",
-            ),
-            Wrong(
-                "Nothing, if the model is causal",
-                "It is the other way round: because the model is causal, earlier positions do not change when a symbol "
-                "is added, and what was computed for them may be kept.",
             ),
         ],
     ),

@@ -20,16 +20,16 @@ class Batch(NamedTuple):
     counts: Tensor  # (T,) bool: at these steps the output is judged
 
 
-def bits(*shape: int, draw: torch.Generator) -> Tensor:
-    return torch.randint(2, shape, generator=draw).float()
+def bits(*shape: int, rng: torch.Generator) -> Tensor:
+    return torch.randint(2, shape, generator=rng).float()
 
 
-def copy(n: int, length: int, draw: torch.Generator) -> Batch:
+def copy(n: int, length: int, rng: torch.Generator) -> Batch:
     """`length` random vectors, a mark on a channel of its own, silence; then the same vectors are asked for.
 
     -> inputs (n, 2·length + 1, 9), targets (n, 2·length + 1, 8)
     """
-    given = bits(n, length, BITS, draw=draw)
+    given = bits(n, length, BITS, rng=rng)
     inputs = torch.zeros(n, 2 * length + 1, BITS + 1)
     inputs[:, :length, :BITS], inputs[:, length, BITS] = given, 1
     targets = torch.zeros(n, 2 * length + 1, BITS)
@@ -37,13 +37,13 @@ def copy(n: int, length: int, draw: torch.Generator) -> Batch:
     return Batch(inputs, targets, torch.arange(2 * length + 1) > length)
 
 
-def repeat_copy(n: int, length: int, times: int, draw: torch.Generator, most: int = 10) -> Batch:
+def repeat_copy(n: int, length: int, times: int, rng: torch.Generator, most: int = 10) -> Batch:
     """As copy, but `times` times over, then a mark for "finished". How often stands on a channel of its own,
     shifted and scaled so that 1 … `most` has mean 0 and variance 1.
 
     -> inputs (n, T, 10), targets (n, T, 9) with T = length + 1 + length·times + 1
     """
-    given, said = bits(n, length, BITS, draw=draw), length + 1
+    given, said = bits(n, length, BITS, rng=rng), length + 1
     T = said + length * times + 1
     inputs, targets = torch.zeros(n, T, BITS + 2), torch.zeros(n, T, BITS + 1)
     inputs[:, :length, :BITS], inputs[:, length, BITS] = given, 1
@@ -52,7 +52,7 @@ def repeat_copy(n: int, length: int, times: int, draw: torch.Generator, most: in
     return Batch(inputs, targets, torch.arange(T) >= said)
 
 
-def associative_recall(n: int, items: int, draw: torch.Generator) -> Batch:
+def associative_recall(n: int, items: int, rng: torch.Generator) -> Batch:
     """`items` items, a mark before each; then one of them between two other marks: which came after it?
 
     -> inputs (n, T, 8), targets (n, T, 6) with T = 4·items + 5 + 3
@@ -60,8 +60,8 @@ def associative_recall(n: int, items: int, draw: torch.Generator) -> Batch:
     if items < 2:
         raise ValueError(f"one item is asked for by the one before it: at least 2 items, not {items}")
     rows, width = ITEM
-    given = bits(n, items, rows, width, draw=draw)
-    asked = torch.randint(items - 1, (n,), generator=draw)
+    given = bits(n, items, rows, width, rng=rng)
+    asked = torch.randint(items - 1, (n,), generator=rng)
     T = (rows + 1) * items + (rows + 2) + rows
     inputs, targets = torch.zeros(n, T, width + 2), torch.zeros(n, T, width)
     shown = torch.zeros(n, items, rows + 1, width + 2)
@@ -74,14 +74,14 @@ def associative_recall(n: int, items: int, draw: torch.Generator) -> Batch:
     return Batch(inputs, targets, torch.arange(T) >= T - rows)
 
 
-def ngrams(n: int, draw: torch.Generator, length: int = 200) -> Batch:
+def ngrams(n: int, rng: torch.Generator, length: int = 200) -> Batch:
     """Bits of which each depends on the five before it; the 32 probabilities are drawn anew for each sequence.
 
     -> inputs (n, length, 1): the bits, targets: the next bits; judged from the sixth bit on
     """
     half = torch.full((n, 2**HISTORY, 2), 0.5)
-    chance = torch._sample_dirichlet(half, draw)[..., 0]  # (n, 32), each Beta(½, ½)
-    drawn, noise = bits(n, length + 1, draw=draw), torch.rand(n, length + 1, generator=draw)
+    chance = torch._sample_dirichlet(half, rng)[..., 0]  # (n, 32), each Beta(½, ½)
+    drawn, noise = bits(n, length + 1, rng=rng), torch.rand(n, length + 1, generator=rng)
     context = _context(drawn[:, :HISTORY])
     for t in range(HISTORY, length + 1):  # the next bit needs the last ones
         drawn[:, t] = (noise[:, t] < chance.gather(1, context[:, None])[:, 0]).float()
@@ -110,12 +110,12 @@ def optimal(inputs: Tensor) -> Tensor:
     return torch.cat([begin, (one + 0.5) / (both + 1)], 1)[..., None]
 
 
-def priority_sort(n: int, draw: torch.Generator, given: int = 20, asked: int = 16) -> Batch:
+def priority_sort(n: int, rng: torch.Generator, given: int = 20, asked: int = 16) -> Batch:
     """`given` vectors with a priority from -1 to 1 on a channel of its own, a mark; then the `asked` highest in order.
 
     -> inputs (n, given + 1 + asked, 10), targets (n, given + 1 + asked, 8)
     """
-    vectors, priority = bits(n, given, BITS, draw=draw), 2 * torch.rand(n, given, generator=draw) - 1
+    vectors, priority = bits(n, given, BITS, rng=rng), 2 * torch.rand(n, given, generator=rng) - 1
     T = given + 1 + asked
     inputs, targets = torch.zeros(n, T, BITS + 2), torch.zeros(n, T, BITS)
     inputs[:, :given, :BITS], inputs[:, :given, BITS], inputs[:, given, BITS + 1] = vectors, priority, 1
@@ -126,10 +126,10 @@ def priority_sort(n: int, draw: torch.Generator, given: int = 20, asked: int = 1
 
 def stream(make: Callable[..., Batch], n: int, seed: int, **ranges: tuple[int, int]) -> Iterator[Batch]:
     """Batches without end: stream(copy, 16, 0, length=(1, 20)); each range is drawn once a batch, ends included."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        sizes = {name: int(torch.randint(low, high + 1, (), generator=draw)) for name, (low, high) in ranges.items()}
-        yield make(n, draw=draw, **sizes)
+        sizes = {name: int(torch.randint(low, high + 1, (), generator=rng)) for name, (low, high) in ranges.items()}
+        yield make(n, rng=rng, **sizes)
 
 
 def bit_errors(logits: Tensor, batch: Batch) -> Tensor:

@@ -27,12 +27,12 @@ Policy = Callable[[Tensor, Tensor, int, torch.Generator], Tensor]
 
 def play(policy: Policy, n: int, seed: int | torch.Generator, arms: int = ARMS, pulls: int = PULLS) -> Played:
     """n bandits, all played at once by one policy."""
-    draw = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
-    chances = torch.rand(n, arms, generator=draw)
-    luck = torch.rand(n, pulls, arms, generator=draw)  # drawn beforehand: the same luck for every policy
+    rng = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+    chances = torch.rand(n, arms, generator=rng)
+    luck = torch.rand(n, pulls, arms, generator=rng)  # drawn beforehand: the same luck for every policy
     actions, rewards = torch.zeros(n, 0, dtype=torch.long), torch.zeros(n, 0)
     for t in range(pulls):
-        action = policy(actions, rewards, arms, draw)[:, None]  # (n, 1)
+        action = policy(actions, rewards, arms, rng)[:, None]  # (n, 1)
         reward = (luck[:, t].gather(1, action) < chances.gather(1, action)).float()
         actions, rewards = torch.cat([actions, action], 1), torch.cat([rewards, reward], 1)
     return Played(chances, actions, rewards)
@@ -62,33 +62,33 @@ def observe(actions: Tensor, rewards: Tensor, arms: int) -> Tensor:
 # ---- players ----
 
 
-def _largest(score: Tensor, draw: torch.Generator) -> Tensor:
+def _largest(score: Tensor, rng: torch.Generator) -> Tensor:
     """The best arm, ties by chance.    (B, K) -> (B,)"""
     tied = score >= score.amax(1, keepdim=True) - 1e-6
-    return (tied * (1 + torch.rand(score.shape, generator=draw))).argmax(1)
+    return (tied * (1 + torch.rand(score.shape, generator=rng))).argmax(1)
 
 
-def uniform(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
+def uniform(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
     """Any arm."""
-    return torch.randint(arms, (len(actions),), generator=draw)
+    return torch.randint(arms, (len(actions),), generator=rng)
 
 
-def greedy(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
+def greedy(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
     """The arm with the largest posterior mean, (wins + 1) / (pulls + 2): never explores for its own sake."""
     wins, losses = counts(actions, rewards, arms)
-    return _largest((wins + 1) / (wins + losses + 2), draw)
+    return _largest((wins + 1) / (wins + losses + 2), rng)
 
 
-def thompson(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
+def thompson(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
     """Draw a world from the posterior Beta(wins + 1, losses + 1), pull the arm that is best in it. Thompson 1933"""
     wins, losses = counts(actions, rewards, arms)
-    return _beta(wins + 1, losses + 1, draw).argmax(1)
+    return _beta(wins + 1, losses + 1, rng).argmax(1)
 
 
-def _beta(a: Tensor, b: Tensor, draw: torch.Generator) -> Tensor:
+def _beta(a: Tensor, b: Tensor, rng: torch.Generator) -> Tensor:
     """Beta(a, b) for whole a, b: the a-th smallest of a + b - 1 even draws, so that the generator is ours."""
     most = int((a + b).max()) - 1
-    u = torch.rand(*a.shape, most, generator=draw)
+    u = torch.rand(*a.shape, most, generator=rng)
     real = torch.arange(most) < (a + b - 1)[..., None]
     return u.masked_fill(~real, 2.0).sort(-1).values.gather(-1, (a - 1).long()[..., None])[..., 0]
 
@@ -123,11 +123,11 @@ def least_regret(arms: int = ARMS, pulls: int = PULLS) -> float:
 def optimal(pulls: int = PULLS) -> Policy:
     """The play that reaches `best_reward`, for this horizon."""
 
-    def policy(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
+    def policy(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
         wins, losses = (x.int().tolist() for x in counts(actions, rewards, arms))
         left = pulls - actions.shape[1]
         states = [tuple(zip(w, lo, strict=True)) for w, lo in zip(wins, losses, strict=True)]
         worth = {s: [_worth(s, i, left) for i in range(arms)] for s in set(states)}
-        return _largest(torch.tensor([worth[s] for s in states]), draw)
+        return _largest(torch.tensor([worth[s] for s in states]), rng)
 
     return policy

@@ -23,25 +23,25 @@ def matching(n: int, distance: int, seed: int, noise: Tensor | float = 0.3) -> t
     """
     if distance < 1:
         raise ValueError(f"a bracket is closed at least one step after it was opened; the distance is {distance}")
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     noise = torch.as_tensor(noise, dtype=torch.float32).expand(n)
-    kind = torch.randint(len(OPEN), (n, 1), generator=draw)
-    before, inside = _balanced(noise, BEFORE, DEEPEST, draw), _balanced(noise, distance - 1, DEEPEST - 1, draw)
+    kind = torch.randint(len(OPEN), (n, 1), generator=rng)
+    before, inside = _balanced(noise, BEFORE, DEEPEST, rng), _balanced(noise, distance - 1, DEEPEST - 1, rng)
     symbols = torch.cat([before, kind, inside, torch.full_like(kind, BRACKETS.index(CLOSE))], 1)  # (n, T)
     source = partners(symbols)
     return symbols, symbols.gather(1, source.clamp(min=0)).masked_fill(source < 0, PAD), source
 
 
-def _balanced(noise: Tensor, size: int, deepest: int, draw: torch.Generator) -> Tensor:
+def _balanced(noise: Tensor, size: int, deepest: int, rng: torch.Generator) -> Tensor:
     """Random symbols in which every bracket is closed by the end.    noise (n,) -> (n, size)"""
     n, depth, columns = len(noise), torch.zeros(len(noise), dtype=torch.long), []
     for left in range(size, 0, -1):  # symbols that are still to be written
-        chance = torch.rand(2, n, generator=draw)
+        chance = torch.rand(2, n, generator=rng)
         may_open = (depth < deepest) & (depth + 1 < left)
         opens = may_open & (chance[0] >= noise) & ((chance[1] < 0.5) | (depth == 0))
         closes = (depth > 0) & ~opens & ((chance[0] >= noise) | (depth == left))
-        column = torch.randint(BRACKETS.index(NOISE[0]), len(BRACKETS), (n,), generator=draw)
-        column = torch.where(opens, torch.randint(len(OPEN), (n,), generator=draw), column)
+        column = torch.randint(BRACKETS.index(NOISE[0]), len(BRACKETS), (n,), generator=rng)
+        column = torch.where(opens, torch.randint(len(OPEN), (n,), generator=rng), column)
         columns.append(column.masked_fill(closes, BRACKETS.index(CLOSE)))
         depth = depth + opens.long() - closes.long()
     return torch.stack(columns, 1) if columns else noise.new_zeros(n, 0, dtype=torch.long)

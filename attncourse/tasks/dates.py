@@ -62,13 +62,13 @@ def _days() -> list[int]:
 
 def sample(n: int, seed: int, held_out: bool = False, locales: tuple[str, ...] = tuple(LOCALES)) -> list[Example]:
     """n random dates, each in a random locale and format; the same for the same seed."""
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     days = _days()[:HELD_OUT] if held_out else _days()[HELD_OUT:]
     examples = []
     for _ in range(n):
-        locale = draw.choice(locales)
-        day = FIRST + datetime.timedelta(draw.choice(days))
-        examples.append(write(day, locale, draw.choice(patterns(locale))))
+        locale = rng.choice(locales)
+        day = FIRST + datetime.timedelta(rng.choice(days))
+        examples.append(write(day, locale, rng.choice(patterns(locale))))
     return examples
 
 

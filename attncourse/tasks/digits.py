@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..running import record
+
 DATA = Path(__file__).parent / "data"
 PIECE = 8  # a piece of clutter is 8×8 pixels of another digit
 
@@ -43,6 +45,7 @@ def mnist(split: str) -> tuple[Tensor, Tensor]:
 
 
 def _read(path: Path, wanted: str) -> tuple[np.ndarray, np.ndarray]:
+    record.used("data", path.name)
     data = path.read_bytes() if path.exists() else b""
     if hashlib.sha256(data).hexdigest() != wanted:
         raise DamagedData(f"{path.name} is missing or not the file that mnist.json describes; reinstall the package")
@@ -79,19 +82,19 @@ def inside(boxes: Tensor, size: int) -> Tensor:
     return rows[:, :, None] & columns[:, None]
 
 
-def compose(stamps: Tensor, labels: Tensor, size: int, clutter: int, draw: torch.Generator) -> Digits:
+def compose(stamps: Tensor, labels: Tensor, size: int, clutter: int, rng: torch.Generator) -> Digits:
     """Put each stamp (N, s, s) somewhere on a dark ground, then `clutter` pieces of the other stamps."""
     n, side = len(stamps), stamps.shape[-1]
     if size < side:
         raise ValueError(f"a digit of {side}×{side} pixels does not fit on a ground of {size}×{size}")
 
     def anywhere(room: int) -> Tensor:
-        return torch.randint(room + 1, (n, 2), generator=draw)
+        return torch.randint(room + 1, (n, 2), generator=rng)
 
     places = anywhere(size - side)
     images = paste(stamps.new_zeros(n, size, size), stamps, places)
     for _ in range(clutter):
-        others = stamps[torch.randint(n, (n,), generator=draw)]
+        others = stamps[torch.randint(n, (n,), generator=rng)]
         step, corner = torch.arange(PIECE), 4 + anywhere(side - PIECE - 8)  # not from the empty margin
         rows, columns = (corner[:, i, None] + step for i in (0, 1))
         pieces = others[torch.arange(n)[:, None, None], rows[:, :, None], columns[:, None]]  # (N, 8, 8)
@@ -101,20 +104,20 @@ def compose(stamps: Tensor, labels: Tensor, size: int, clutter: int, draw: torch
 
 def sample(n: int, seed: int, size: int = 40, clutter: int = 0, held_out: bool = False) -> Digits:
     """n digits of MNIST's training set, or of its test set (`held_out`), each at a random place."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     images, labels = mnist("test" if held_out else "train")
-    chosen = torch.randint(len(images), (n,), generator=draw)
-    return compose(images[chosen] / 255, labels[chosen], size, clutter, draw)
+    chosen = torch.randint(len(images), (n,), generator=rng)
+    return compose(images[chosen] / 255, labels[chosen], size, clutter, rng)
 
 
 def stream(n: int, seed: int, size: int = 40, clutter: int = 0, zoom: tuple[int, int] = (28, 28)) -> Iterator[Digits]:
     """Fresh batches of n training digits without end; `zoom` is the range of the side that 28 pixels become."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     images, labels = mnist("train")
     while True:
-        chosen = torch.randint(len(images), (n,), generator=draw)
-        side = int(torch.randint(zoom[0], zoom[1] + 1, (), generator=draw))
+        chosen = torch.randint(len(images), (n,), generator=rng)
+        side = int(torch.randint(zoom[0], zoom[1] + 1, (), generator=rng))
         stamps = images[chosen, None] / 255  # (n, 1, 28, 28)
         if side != 28:
             stamps = F.interpolate(stamps, size=(side, side), mode="bilinear", antialias=True).clamp(0, 1)
-        yield compose(stamps[:, 0], labels[chosen], size, clutter, draw)
+        yield compose(stamps[:, 0], labels[chosen], size, clutter, rng)

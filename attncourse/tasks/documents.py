@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .text import PAD
+from ..core.symbols import PAD
 from .translation import Words
 
 CITIES = ("cairo", "delhi", "lima", "oslo", "quito", "rome")
@@ -40,34 +40,34 @@ class Document(NamedTuple):
     ruling: int  # the sentence that says whose word counts
 
 
-def sentence(draw: random.Random, who: str, did: str, city: str) -> tuple[str, ...]:
-    parts = draw.choice(OPENINGS), who, did, city, draw.choice(ENDINGS)
+def sentence(rng: random.Random, who: str, did: str, city: str) -> tuple[str, ...]:
+    parts = rng.choice(OPENINGS), who, did, city, rng.choice(ENDINGS)
     return tuple(" ".join(parts).split())
 
 
-def distractor(draw: random.Random, party: str, city: str) -> tuple[str, ...]:
+def distractor(rng: random.Random, party: str, city: str) -> tuple[str, ...]:
     """A sentence about a city that decides nothing while `party` has the last word."""
-    chose, other = draw.choice(CHOSE), draw.choice([p for p in PARTIES if p != party])
-    kinds = (other, chose), (party, f"{draw.choice(NOT_QUITE)} {chose}"), (party, draw.choice(DID))
-    return sentence(draw, *draw.choice(kinds), city)
+    chose, other = rng.choice(CHOSE), rng.choice([p for p in PARTIES if p != party])
+    kinds = (other, chose), (party, f"{rng.choice(NOT_QUITE)} {chose}"), (party, rng.choice(DID))
+    return sentence(rng, *rng.choice(kinds), city)
 
 
-def write(draw: random.Random, mentions: int, fillers: int, deciding: Sequence[str] = COUNCIL) -> Document:
+def write(rng: random.Random, mentions: int, fillers: int, deciding: Sequence[str] = COUNCIL) -> Document:
     """COMPARED cities, each mentioned `mentions` times, a ruling, and so many sentences about nothing at all.
 
     deciding: who may have the last word. With one party a sentence decides by itself; with several, the ruling
     settles which one does, and the same sentence decides in one document and is idle talk in the next.
     """
-    party, chose = draw.choice(deciding), draw.choice(CHOSE)
-    cities = draw.sample(CITIES, COMPARED) * mentions
-    draw.shuffle(cities)
-    key = sentence(draw, party, chose, cities[0])
-    ruling = tuple(draw.choice(RULINGS).format(party).split())
-    other = draw.choice([p for p in PARTIES if p != party])
-    rest = [sentence(draw, other, draw.choice(CHOSE), cities[1])]  # somebody else always chose, too
-    rest += [distractor(draw, party, city) for city in cities[2:]]
-    rest += [tuple(draw.choice(FILLERS).split()) for _ in range(fillers)]
-    order = draw.sample(range(len(rest) + 2), len(rest) + 2)
+    party, chose = rng.choice(deciding), rng.choice(CHOSE)
+    cities = rng.sample(CITIES, COMPARED) * mentions
+    rng.shuffle(cities)
+    key = sentence(rng, party, chose, cities[0])
+    ruling = tuple(rng.choice(RULINGS).format(party).split())
+    other = rng.choice([p for p in PARTIES if p != party])
+    rest = [sentence(rng, other, rng.choice(CHOSE), cities[1])]  # somebody else always chose, too
+    rest += [distractor(rng, party, city) for city in cities[2:]]
+    rest += [tuple(rng.choice(FILLERS).split()) for _ in range(fillers)]
+    order = rng.sample(range(len(rest) + 2), len(rest) + 2)
     sentences = tuple((key, ruling, *rest)[i] for i in order)
     words = tuple(key.index(word) for word in (party.split()[1], chose, cities[0]))
     return Document(sentences, CITIES.index(cities[0]), order.index(0), words, order.index(1))
@@ -82,10 +82,10 @@ def sample(
     n: int, seed: int, held_out: bool = False, mentions: tuple[int, int] = (1, 2), deciding: tuple[str, ...] = COUNCIL
 ) -> tuple[Document, ...]:
     """n different documents, the same for a seed; up to two fillers for each round of mentions."""
-    draw, found = random.Random(seed), {}
+    rng, found = random.Random(seed), {}
     while len(found) < n:
-        rounds = draw.randint(*mentions)
-        document = write(draw, rounds, draw.randint(0, 2 * rounds), deciding)
+        rounds = rng.randint(*mentions)
+        document = write(rng, rounds, rng.randint(0, 2 * rounds), deciding)
         if is_held_out(document.sentences) == held_out:
             found.setdefault(document.sentences, document)
     return tuple(found.values())

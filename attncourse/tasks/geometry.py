@@ -149,8 +149,8 @@ def draw(task: str, rows: int, n: int, seed: int) -> Tensor:
     """Uniform points without an answer.    -> (rows, n, 2), or (rows, n, 1) to sort"""
     if task not in SOLVERS:
         raise ValueError(f"there is no task {task!r}; there are: {', '.join(SOLVERS)}")
-    generator = torch.Generator().manual_seed(seed)
-    return torch.rand(rows, n, 1 if task == "sort" else 2, generator=generator)
+    rng = torch.Generator().manual_seed(seed)
+    return torch.rand(rows, n, 1 if task == "sort" else 2, generator=rng)
 
 
 def problems(task: str, rows: int, n: int, seed: int) -> Problems:

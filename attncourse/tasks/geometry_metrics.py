@@ -1,4 +1,4 @@
-"""How good is an answer of chapter 13? Polygons, tours and triangulations, all rows at once.
+"""How good is an answer of chapter 14? Polygons, tours and triangulations, all rows at once.
 
 answer and target (B, T) int, indices from 1; what comes after the first STOP does not count. points (B, n, 2).
 """

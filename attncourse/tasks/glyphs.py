@@ -138,7 +138,7 @@ def name(c: int) -> str:
     return unicodedata.name(chr(int(glyphs().codes[c])))
 
 
-def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0) -> Tensor:
+def by_hand(images: Tensor, rng: torch.Generator, strength: float = 1.0) -> Tensor:
     """Another drawer for every image: turned, sheared, stretched, moved and bent a little, with a wider or finer pen.
 
     images (N, 28, 28) in [0, 1] -> (N, 28, 28)
@@ -146,7 +146,7 @@ def by_hand(images: Tensor, draw: torch.Generator, strength: float = 1.0) -> Ten
     n, one = len(images), torch.eye(2).flatten()
 
     def even(*shape: int) -> Tensor:
-        return (torch.rand(n, *shape, generator=draw) * 2 - 1) * strength
+        return (torch.rand(n, *shape, generator=rng) * 2 - 1) * strength
 
     angle = 0.25 * even()  # radians
     turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], 1).view(n, 2, 2)
@@ -170,24 +170,24 @@ def episodes(
     stand on its head or look into a mirror: eight times the letters to learn from, as the paper turns Omniglot's. All
     letters of an episode together: turned one by one, they could be told apart by how they lie.
     """
-    draw = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+    rng = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
     pool, data = classes(test) if among is None else among, glyphs()
     if queries > ways or ways > len(pool):
         raise ValueError(
             f"{ways} letters of {len(pool)}, {queries} of them asked: there are not as many, "
             "or more are asked than were shown"
         )
-    chosen = pool[torch.rand(n, len(pool), generator=draw).topk(ways).indices]  # (n, ways), no letter twice
+    chosen = pool[torch.rand(n, len(pool), generator=rng).topk(ways).indices]  # (n, ways), no letter twice
     shown = torch.arange(ways).repeat_interleave(shots).expand(n, -1)  # (n, ways · shots)
-    order = torch.rand(n, ways * shots, generator=draw).argsort(1)
-    asked = torch.rand(n, ways, generator=draw).argsort(1)[:, :queries]
+    order = torch.rand(n, ways * shots, generator=rng).argsort(1)
+    asked = torch.rand(n, ways, generator=rng).argsort(1)[:, :queries]
     labels = torch.cat([shown.gather(1, order), asked], 1)  # (n, ways · shots + queries)
     wanted = chosen.gather(1, labels)
-    style = (torch.rand(wanted.shape, generator=draw) * data.styles[wanted]).long()
+    style = (torch.rand(wanted.shape, generator=rng) * data.styles[wanted]).long()
     images = data.images[data.first[wanted] + style].flatten(0, 1) / 255
     if not test and among is None:
-        images = pose(images, torch.randint(8, (n,), generator=draw).repeat_interleave(labels.shape[1]))
-    return Episodes(by_hand(images, draw).unflatten(0, labels.shape), labels, chosen)
+        images = pose(images, torch.randint(8, (n,), generator=rng).repeat_interleave(labels.shape[1]))
+    return Episodes(by_hand(images, rng).unflatten(0, labels.shape), labels, chosen)
 
 
 def pose(images: Tensor, poses: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ def stream(images: int, seed: int, ways: int = 5, shots: tuple[int, ...] = (1, 5
     """Training episodes without end, one number of shots a batch, each with about `images` images and every letter
     asked once: that many losses for the price of one set of shots.
     """
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        k = shots[int(torch.randint(len(shots), (), generator=draw))]
-        yield episodes(max(1, images // (ways * (k + 1))), draw, ways, k, ways)
+        k = shots[int(torch.randint(len(shots), (), generator=rng))]
+        yield episodes(max(1, images // (ways * (k + 1))), rng, ways, k, ways)

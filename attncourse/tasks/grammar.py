@@ -167,113 +167,113 @@ def date(month: tuple[str, str], year: str) -> Phrase:
 # ---- parts at random ----
 
 
-def some_noun(draw: Random, kinds: str, depth: int, negated: bool = False, after_de: bool = False) -> Phrase:
+def some_noun(rng: Random, kinds: str, depth: int, negated: bool = False, after_de: bool = False) -> Phrase:
     """A noun phrase of one of the kinds; the deeper, the more may hang on it."""
-    kind = draw.choice(kinds.split())
-    noun = draw.choice(entries(f.NOUNS[kind]))
-    number = draw.choices(("sg", "pl"), (0.65, 0.35))[0]
+    kind = rng.choice(kinds.split())
+    noun = rng.choice(entries(f.NOUNS[kind]))
+    number = rng.choices(("sg", "pl"), (0.65, 0.35))[0]
     groups = ["size", kind, "nation"] + ["domain"] * (kind == "abstract")
-    count = draw.choices((0, 1, 2, 3), (0.5, 0.33, 0.15, 0.02))[0]
-    chosen = sorted(draw.sample(groups, min(count, len(groups))), key=list(f.ADJECTIVES).index)
-    adjectives = [(group, *draw.choice(entries(f.ADJECTIVES[group]))) for group in chosen]
-    mine, numbers = draw.choice(list(f.POSSESSIVES)), [e for e, _ in entries(f.NUMBERS)]
+    count = rng.choices((0, 1, 2, 3), (0.5, 0.33, 0.15, 0.02))[0]
+    chosen = sorted(rng.sample(groups, min(count, len(groups))), key=list(f.ADJECTIVES).index)
+    adjectives = [(group, *rng.choice(entries(f.ADJECTIVES[group]))) for group in chosen]
+    mine, numbers = rng.choice(list(f.POSSESSIVES)), [e for e, _ in entries(f.NUMBERS)]
     if number == "sg":
         dets, shares = ("the", "a", mine, "this", "every"), (0.45, 0.25, 0.15, 0.1, 0.05)
     else:  # de + des would be de: a case left out
-        dets = ("the", "the" if after_de else "some", mine, "these", draw.choice(numbers), "many", "several", "all")
+        dets = ("the", "the" if after_de else "some", mine, "these", rng.choice(numbers), "many", "several", "all")
         shares = (0.35, 0.2, 0.15, 0.1, 0.08, 0.04, 0.04, 0.04)
-    det = draw.choices(dets, shares)[0]
-    after = [hanging(draw, kind, number, depth - 1)] if depth > 0 and draw.random() < 0.4 else []
+    det = rng.choices(dets, shares)[0]
+    after = [hanging(rng, kind, number, depth - 1)] if depth > 0 and rng.random() < 0.4 else []
     return noun_phrase(det, adjectives, noun, number, kind, after, negated and det in ("a", "some"))
 
 
-def hanging(draw: Random, kind: str, number: str, depth: int) -> Phrase:
+def hanging(rng: Random, kind: str, number: str, depth: int) -> Phrase:
     """What may follow a noun: of …, on …, in …, or a relative clause"""
-    choice = draw.random()
+    choice = rng.random()
     if choice < 0.3:
-        return prepositional("of", "de", some_noun(draw, "animate abstract", depth, after_de=True))
+        return prepositional("of", "de", some_noun(rng, "animate abstract", depth, after_de=True))
     if choice < 0.55 and kind == "abstract":
-        return prepositional("on", "sur", some_noun(draw, "abstract", depth))
+        return prepositional("on", "sur", some_noun(rng, "abstract", depth))
     if choice < 0.55:
-        return some_place(draw, depth)
+        return some_place(rng, depth)
     who = "who" if kind == "animate" else "that"
     if choice < 0.8 and kind in ("animate", "abstract"):
-        return introduced(who, "qui", some_verb(draw, Phrase([], [], "m", number, kind), depth, bare=True), "WP")
-    subject = some_subject(draw, "animate", 0)
-    leaves, words = finite(draw.choice(entries(f.VERBS["any"])), subject.number, some_mood(draw))
+        return introduced(who, "qui", some_verb(rng, Phrase([], [], "m", number, kind), depth, bare=True), "WP")
+    subject = some_subject(rng, "animate", 0)
+    leaves, words = finite(rng.choice(entries(f.VERBS["any"])), subject.number, some_mood(rng))
     inner = Phrase(["S", subject.tree, ["VP", *leaves]], [*subject.french, *words])
     return introduced("that", "que", inner, "WP")
 
 
-def some_place(draw: Random, depth: int) -> Phrase:
-    name = draw.choices(("in", "behind", "under", "on", "near", "front"), (0.4, 0.12, 0.12, 0.12, 0.12, 0.12))[0]
+def some_place(rng: Random, depth: int) -> Phrase:
+    name = rng.choices(("in", "behind", "under", "on", "near", "front"), (0.4, 0.12, 0.12, 0.12, 0.12, 0.12))[0]
     kinds = {"in": "place", "under": "thing", "on": "thing"}.get(name, "place thing")
     if name == "front":
-        return prepositional("in front of", "devant", some_noun(draw, kinds, depth))
+        return prepositional("in front of", "devant", some_noun(rng, kinds, depth))
     name_fr = dict(entries(f.PLACED))[name] + (" de" if name == "near" else "")
-    return prepositional(name, name_fr, some_noun(draw, kinds, depth, after_de=name == "near"))
+    return prepositional(name, name_fr, some_noun(rng, kinds, depth, after_de=name == "near"))
 
 
-def some_mood(draw: Random) -> str:
-    often = draw.choice(entries(f.ADVERBS))[0]
-    return draw.choices(("", "not", "never", often), (0.7, 0.16, 0.04, 0.1))[0]
+def some_mood(rng: Random) -> str:
+    often = rng.choice(entries(f.ADVERBS))[0]
+    return rng.choices(("", "not", "never", often), (0.7, 0.16, 0.04, 0.1))[0]
 
 
-def some_subject(draw: Random, kinds: str, depth: int) -> Phrase:
-    choice = draw.random()
+def some_subject(rng: Random, kinds: str, depth: int) -> Phrase:
+    choice = rng.random()
     if choice < 0.12 and "animate" in kinds:
-        return pronoun(draw.choice(("he", "she", "they")))
+        return pronoun(rng.choice(("he", "she", "they")))
     if choice < 0.2 and depth > 0 and "animate" in kinds:
-        return both(some_noun(draw, "animate", 0), some_noun(draw, "animate", 0))
-    return some_noun(draw, kinds, depth)
+        return both(some_noun(rng, "animate", 0), some_noun(rng, "animate", 0))
+    return some_noun(rng, kinds, depth)
 
 
-def some_verb(draw: Random, subject: Phrase, depth: int, bare: bool = False) -> Phrase:
+def some_verb(rng: Random, subject: Phrase, depth: int, bare: bool = False) -> Phrase:
     """What is said of the subject; `bare`: nothing that needs to know its gender (in a relative clause)"""
-    number, mood = subject.number, some_mood(draw)
-    if subject.kind != "animate" and not bare and draw.random() < 0.6:
-        if subject.kind == "abstract" and draw.random() < 0.6:
-            return to_be(subject, mood, draw.choice(entries(f.PARTICIPLES)), passive=True)
-        return to_be(subject, mood, draw.choice(entries(f.ADJECTIVES[subject.kind])))
+    number, mood = subject.number, some_mood(rng)
+    if subject.kind != "animate" and not bare and rng.random() < 0.6:
+        if subject.kind == "abstract" and rng.random() < 0.6:
+            return to_be(subject, mood, rng.choice(entries(f.PARTICIPLES)), passive=True)
+        return to_be(subject, mood, rng.choice(entries(f.ADJECTIVES[subject.kind])))
     if subject.kind != "animate":
-        verb = draw.choice(entries(f.VERBS["caused"]))
-        return verb_phrase(verb, number, mood, some_noun(draw, "animate abstract", depth, mood in ("not", "never")))
+        verb = rng.choice(entries(f.VERBS["caused"]))
+        return verb_phrase(verb, number, mood, some_noun(rng, "animate abstract", depth, mood in ("not", "never")))
     kinds = ("any", "animate", "thing", "place", "abstract", "none", "to", "from", "be", "clause")
     shares = [0.24, 0.08, 0.12, 0.05, 0.12, 0.12, 0.07, 0.03, 0 if bare else 0.1, 0.07 if depth > 0 else 0]
-    kind = draw.choices(kinds, shares)[0]
+    kind = rng.choices(kinds, shares)[0]
     if kind == "be":
-        return to_be(subject, mood, draw.choice(entries(f.ADJECTIVES["animate"])))
-    verb = draw.choice(entries(f.VERBS[kind]))
+        return to_be(subject, mood, rng.choice(entries(f.ADJECTIVES["animate"])))
+    verb = rng.choice(entries(f.VERBS[kind]))
     if kind == "none":
-        return verb_phrase(verb, number, mood, *([some_place(draw, 0)] if draw.random() < 0.6 else []))
+        return verb_phrase(verb, number, mood, *([some_place(rng, 0)] if rng.random() < 0.6 else []))
     if kind in ("to", "from"):
-        goal = some_noun(draw, "animate" if verb[0] == "belong" else "place", 0, after_de=kind == "from")
+        goal = some_noun(rng, "animate" if verb[0] == "belong" else "place", 0, after_de=kind == "from")
         return verb_phrase(verb, number, mood, prepositional(kind, {"to": "à", "from": "de"}[kind], goal))
     if kind == "clause":  # no negation: ne pense pas que would ask for the subjunctive
-        return verb_phrase(verb, number, "", introduced("that", "que", some_clause(draw, depth - 1)))
+        return verb_phrase(verb, number, "", introduced("that", "que", some_clause(rng, depth - 1)))
     objects = "animate thing place abstract" if kind == "any" else kind
-    return verb_phrase(verb, number, mood, some_noun(draw, objects, depth, mood in ("not", "never")))
+    return verb_phrase(verb, number, mood, some_noun(rng, objects, depth, mood in ("not", "never")))
 
 
-def some_clause(draw: Random, depth: int) -> Phrase:
-    subject = some_subject(draw, draw.choices(("animate", "abstract", "thing place"), (0.7, 0.2, 0.1))[0], depth)
-    verb = some_verb(draw, subject, depth)
+def some_clause(rng: Random, depth: int) -> Phrase:
+    subject = some_subject(rng, rng.choices(("animate", "abstract", "thing place"), (0.7, 0.2, 0.1))[0], depth)
+    verb = some_verb(rng, subject, depth)
     after = []
     if verb.kind == "passive":
-        if draw.random() < 0.5:
-            after = [date(draw.choice(entries(f.MONTHS)), draw.choice(f.YEARS))]
-    elif draw.random() < 0.15:
-        english, name = draw.choice(entries(f.WHEN))
+        if rng.random() < 0.5:
+            after = [date(rng.choice(entries(f.MONTHS)), rng.choice(f.YEARS))]
+    elif rng.random() < 0.15:
+        english, name = rng.choice(entries(f.WHEN))
         leaf = Leaf("RB", english)
         after = [Phrase(["ADVP", leaf], [word(name, leaf)])]
     return clause(subject, verb, *after)
 
 
-def some_sentence(draw: Random) -> Phrase:
-    depth = draw.choice((0, 0, 1, 1, 2))
-    first = some_clause(draw, depth)
-    if draw.random() < 0.15:
-        english, name = draw.choice((("and", "et"), ("but", "mais"), ("because", "parce que"), ("when", "quand")))
-        joined = introduced(english, name, some_clause(draw, max(0, depth - 1)), "CC")
+def some_sentence(rng: Random) -> Phrase:
+    depth = rng.choice((0, 0, 1, 1, 2))
+    first = some_clause(rng, depth)
+    if rng.random() < 0.15:
+        english, name = rng.choice((("and", "et"), ("but", "mais"), ("because", "parce que"), ("when", "quand")))
+        joined = introduced(english, name, some_clause(rng, max(0, depth - 1)), "CC")
         first = Phrase(["S", first.tree, joined.tree], first.french + joined.french)
     return first

@@ -42,27 +42,27 @@ def latch(n: int, size: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     The mean gap between letters differs from row to row, from 2 to 32 steps, evenly on a logarithmic scale.
     -> symbols, target, source (n, size) int; target[t] = symbols[source[t]], and t - source[t] is the distance
     """
-    draw = torch.Generator().manual_seed(seed)
-    gap = 2 ** (1 + 4 * torch.rand(n, 1, generator=draw))
-    is_letter = torch.rand(n, size, generator=draw) < 1 / gap
+    rng = torch.Generator().manual_seed(seed)
+    gap = 2 ** (1 + 4 * torch.rand(n, 1, generator=rng))
+    is_letter = torch.rand(n, size, generator=rng) < 1 / gap
     is_letter[:, 0] = True
-    return _stream(is_letter, draw)
+    return _stream(is_letter, rng)
 
 
 def latch_at(n: int, distance: int, seed: int, before: int = 8) -> tuple[Tensor, Tensor, Tensor]:
     """The same, with the last letter exactly `distance` steps before the end, after `before` steps of anything."""
-    draw = torch.Generator().manual_seed(seed)
-    is_letter = torch.rand(n, before + 1 + distance, generator=draw) < 0.25
+    rng = torch.Generator().manual_seed(seed)
+    is_letter = torch.rand(n, before + 1 + distance, generator=rng) < 0.25
     is_letter[:, [0, before]] = True
     is_letter[:, before + 1 :] = False
-    return _stream(is_letter, draw)
+    return _stream(is_letter, rng)
 
 
-def _stream(is_letter: Tensor, draw: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _stream(is_letter: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Fill letters and noise in.    is_letter bool (n, size), True in the first column"""
     t = torch.arange(is_letter.shape[1]).expand(is_letter.shape)
-    letters = torch.randint(len(LETTERS), is_letter.shape, generator=draw)
-    noise = torch.randint(len(LETTERS), len(LATCH), is_letter.shape, generator=draw)
+    letters = torch.randint(len(LETTERS), is_letter.shape, generator=rng)
+    noise = torch.randint(len(LETTERS), len(LATCH), is_letter.shape, generator=rng)
     symbols = torch.where(is_letter, letters, noise)
     source = torch.where(is_letter, t, 0).cummax(1).values
     return symbols, symbols.gather(1, source), source
@@ -78,8 +78,8 @@ def reorder(n: int, size: int, seed: int, longest: int = 8) -> tuple[Tensor, Ten
     """
     if not 3 <= longest + 1 <= size:
         raise ValueError(f"a clause of up to {longest} words and a comma does not fit into {size} positions")
-    draw = torch.Generator().manual_seed(seed)
-    clauses = torch.randint(3, longest + 2, (n, size // 3 + 1), generator=draw)  # words and comma
+    rng = torch.Generator().manual_seed(seed)
+    clauses = torch.randint(3, longest + 2, (n, size // 3 + 1), generator=rng)  # words and comma
     clauses[:, 0] = clauses[:, 0].clamp(max=size)
     ends = clauses.cumsum(1)  # (n, C)
     t = torch.arange(size).expand(n, size).contiguous()
@@ -87,8 +87,8 @@ def reorder(n: int, size: int, seed: int, longest: int = 8) -> tuple[Tensor, Ten
     end = ends.gather(1, which)
     start = end - clauses.gather(1, which)
     lengths = torch.where(ends <= size, ends, 0).amax(1)  # whole clauses only
-    verbs = torch.randint(len(VERBS), (n, size), generator=draw)
-    symbols = torch.randint(len(VERBS), len(VERBS + NOUNS), (n, size), generator=draw)
+    verbs = torch.randint(len(VERBS), (n, size), generator=rng)
+    symbols = torch.randint(len(VERBS), len(VERBS + NOUNS), (n, size), generator=rng)
     symbols = torch.where(t == start, verbs, symbols)
     symbols = torch.where(t == end - 1, REORDER.index(","), symbols)
     source = torch.where(t == end - 2, start, torch.where(t == end - 1, t, t + 1)).clamp(max=size - 1)

@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .text import END, PAD, UNKNOWN, Vocabulary
+from ..core.symbols import END, PAD, UNKNOWN
+from .text import Vocabulary
 
 SIZE, CELLS, PATCH = 48, 3, 4  # pixels, cells and pixels of a patch, along each side
 GRID = SIZE // PATCH  # 12: patches along each side; a model that looks chooses among 144
@@ -125,20 +126,20 @@ def batch(scenes: Scenes) -> Batch:
     return Batch(render(scenes), words, lengths, each & (named >= 0)[..., None])
 
 
-def draw(n: int, count: int, generator: torch.Generator, unseen: bool = False) -> Scenes:
+def draw(n: int, count: int, rng: torch.Generator, unseen: bool = False) -> Scenes:
     """n scenes of `count` shapes in seen combinations; with `unseen`, one shape of each scene has an unseen one."""
-    cell = torch.rand(n, CELLS**2, generator=generator).argsort(1)[:, :count].sort(1).values  # (N, K)
-    kind = SEEN_KINDS[torch.randint(len(SEEN_KINDS), (n, count), generator=generator)]
+    cell = torch.rand(n, CELLS**2, generator=rng).argsort(1)[:, :count].sort(1).values  # (N, K)
+    kind = SEEN_KINDS[torch.randint(len(SEEN_KINDS), (n, count), generator=rng)]
     if unseen:
-        other = UNSEEN_KINDS[torch.randint(len(UNSEEN_KINDS), (n, 1), generator=generator)]
-        kind = kind.scatter(1, torch.randint(count, (n, 1), generator=generator), other)
-    small = torch.rand(n, count, generator=generator) < 0.5
+        other = UNSEEN_KINDS[torch.randint(len(UNSEEN_KINDS), (n, 1), generator=rng)]
+        kind = kind.scatter(1, torch.randint(count, (n, 1), generator=rng), other)
+    small = torch.rand(n, count, generator=rng) < 0.5
     low, high = torch.where(small[..., None], torch.tensor(RADII[0]), torch.tensor(RADII[1])).unbind(-1)
-    radius = low + (high - low) * torch.rand(n, count, generator=generator)
+    radius = low + (high - low) * torch.rand(n, count, generator=rng)
     side = SIZE // CELLS
     corner = torch.stack([cell // CELLS, cell % CELLS], -1) * side  # (N, K, 2)
     room = (side - 2 * radius)[..., None]  # (N, K, 1): how far a shape can move inside its cell
-    middle = corner + radius[..., None] + room * torch.rand(n, count, 2, generator=generator)
+    middle = corner + radius[..., None] + room * torch.rand(n, count, 2, generator=rng)
     box = torch.cat([middle, radius[..., None]], -1)
     return Scenes(cell, kind // len(SHAPES), kind % len(SHAPES), small, box)
 
@@ -150,11 +151,11 @@ def is_held_out(scenes: Scenes) -> Tensor:
     return code * 7919 % 1_000_003 % 8 == 0
 
 
-def choose(n: int, count: int, generator: torch.Generator, held_out: bool, unseen: bool) -> Scenes:
+def choose(n: int, count: int, rng: torch.Generator, held_out: bool, unseen: bool) -> Scenes:
     """Draw until n scenes are on the asked side of the checksum."""
     found, size = [], 0
     while size < n:
-        scenes = draw(9 * n + 32 if held_out else n + n // 4 + 8, count, generator, unseen)
+        scenes = draw(9 * n + 32 if held_out else n + n // 4 + 8, count, rng, unseen)
         kept = is_held_out(scenes) == held_out
         found.append([x[kept] for x in scenes])
         size += int(kept.sum())
@@ -166,9 +167,9 @@ def sample(n: int, seed: int, held_out: bool = False, unseen: bool = False, coun
 
     The same examples for the same arguments; a training scene and a held-out one never show the same arrangement.
     """
-    generator = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     each = [n // len(counts) + (i < n % len(counts)) for i in range(len(counts))]
-    parts = [batch(choose(m, c, generator, held_out or unseen, unseen)) for m, c in zip(each, counts, strict=True) if m]
+    parts = [batch(choose(m, c, rng, held_out or unseen, unseen)) for m, c in zip(each, counts, strict=True) if m]
     return _join(parts)
 
 
@@ -190,8 +191,8 @@ def stream(n: int, seed: int, counts: Sequence[int] = COUNTS) -> Iterator[Batch]
 
     Every batch mixes the counts: with one count a batch, a batch norm's statistics would tell it, in training only.
     """
-    generator = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        count = torch.randint(len(counts), (n,), generator=generator).bincount(minlength=len(counts)).tolist()
+        count = torch.randint(len(counts), (n,), generator=rng).bincount(minlength=len(counts)).tolist()
         pairs = [(m, c) for m, c in zip(count, counts, strict=True) if m]
-        yield _join([batch(choose(m, c, generator, held_out=False, unseen=False)) for m, c in pairs])
+        yield _join([batch(choose(m, c, rng, held_out=False, unseen=False)) for m, c in pairs])

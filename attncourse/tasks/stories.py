@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .text import PAD
+from ..core.symbols import PAD
 from .translation import Words
 
 PEOPLE = ("anna", "bruno", "clara", "david")
@@ -80,31 +80,31 @@ def possible(world: World, who: str) -> dict[str, list[tuple[str, ...]]]:
     return {verb: choices for verb, choices in found.items() if choices}
 
 
-def act(world: World, draw: random.Random) -> None:
+def act(world: World, rng: random.Random) -> None:
     """One more sentence: somebody does something with an object, or goes somewhere else."""
-    who = draw.choice(PEOPLE)
+    who = rng.choice(PEOPLE)
     choices = possible(world, who)
-    if choices and draw.random() < 0.5:
-        verb = draw.choice(sorted(choices))  # the verb first: two who meet with an object give it as often as drop it
-        handle(world, draw, who, verb, *draw.choice(choices[verb]))
+    if choices and rng.random() < 0.5:
+        verb = rng.choice(sorted(choices))  # the verb first: two who meet with an object give it as often as drop it
+        handle(world, rng, who, verb, *rng.choice(choices[verb]))
         return
-    place = draw.choice([p for p in PLACES if p != world.place(who)])
-    world.moves.setdefault(who, []).append((world.say(f"{who} {draw.choice(GO)} the {place}"), place))
+    place = rng.choice([p for p in PLACES if p != world.place(who)])
+    world.moves.setdefault(who, []).append((world.say(f"{who} {rng.choice(GO)} the {place}"), place))
     for thing, (_, holder) in world.held.items():
         if holder == who:
             world.seen[thing].append(world.where(thing))
 
 
-def handle(world: World, draw: random.Random, who: str, verb: str, thing: str, other: str = "") -> None:
+def handle(world: World, rng: random.Random, who: str, verb: str, thing: str, other: str = "") -> None:
     if verb == "drop":
-        world.lying[thing] = world.say(f"{who} {draw.choice(DROP)} the {thing}"), who
+        world.lying[thing] = world.say(f"{who} {rng.choice(DROP)} the {thing}"), who
         del world.held[thing]
         return
     if verb == "take":
-        world.held[thing] = world.say(f"{who} {draw.choice(TAKE)} the {thing}"), who
+        world.held[thing] = world.say(f"{who} {rng.choice(TAKE)} the {thing}"), who
         world.lying.pop(thing, None)
     else:
-        world.held[thing] = world.say(f"{who} {draw.choice(GIVE)} the {thing} to {other}"), other
+        world.held[thing] = world.say(f"{who} {rng.choice(GIVE)} the {thing} to {other}"), other
     world.seen.setdefault(thing, [world.where(thing)])
 
 
@@ -131,14 +131,14 @@ def before(world: World, thing: str) -> list[Asked]:
     return found
 
 
-def tell(draw: random.Random, kind: int, sentences: tuple[int, int] = SENTENCES) -> Story:
+def tell(rng: random.Random, kind: int, sentences: tuple[int, int] = SENTENCES) -> Story:
     """A story and a question that needs `kind` of its sentences; tried anew until there is one to ask."""
     while True:
         world = World()
-        for _ in range(draw.randint(*sentences)):
-            act(world, draw)
+        for _ in range(rng.randint(*sentences)):
+            act(world, rng)
         if asked := questions(world, kind):
-            question, answer, facts = draw.choice(asked)
+            question, answer, facts = rng.choice(asked)
             return Story(tuple(world.sentences), tuple(question.split()), answer, facts)
 
 
@@ -151,9 +151,9 @@ def sample(
     n: int, seed: int, kind: int, held_out: bool = False, sentences: tuple[int, int] = SENTENCES
 ) -> tuple[Story, ...]:
     """n different stories whose question needs `kind` facts, the same for a seed."""
-    draw, found = random.Random(f"{seed} {kind}"), {}
+    rng, found = random.Random(f"{seed} {kind}"), {}
     while len(found) < n:
-        story = tell(draw, kind, sentences)
+        story = tell(rng, kind, sentences)
         if is_held_out(story.sentences) == held_out:
             found.setdefault((story.sentences, story.question), story)
     return tuple(found.values())

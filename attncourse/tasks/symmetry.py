@@ -32,15 +32,15 @@ class Score(NamedTuple):
         return self.each.mean().item()
 
 
-def patterns(n: int, draw: torch.Generator) -> Tensor:
+def patterns(n: int, rng: torch.Generator) -> Tensor:
     """Mirrored left to right.    -> colours (n, 3, 2, 8)"""
-    left = unmirrored(n, draw)[..., :HALF]
+    left = unmirrored(n, rng)[..., :HALF]
     return torch.cat([left, left.flip(3)], 3)
 
 
-def unmirrored(n: int, draw: torch.Generator) -> Tensor:
+def unmirrored(n: int, rng: torch.Generator) -> Tensor:
     """The same without the rule: whatever agrees here agrees by chance.    -> colours (n, 3, 2, 8)"""
-    return REACH * (2 * torch.rand(n, 3, ROWS, COLUMNS, generator=draw) - 1)
+    return REACH * (2 * torch.rand(n, 3, ROWS, COLUMNS, generator=rng) - 1)
 
 
 def render(colours: Tensor) -> Tensor:
@@ -55,9 +55,9 @@ def images(n: int, seed: int) -> Tensor:
 
 def stream(n: int, seed: int) -> Iterator[Tensor]:
     """Batches of n training images without end; the same for the same seed."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        yield render(patterns(n, draw))
+        yield render(patterns(n, rng))
 
 
 def cells(pictures: Tensor) -> Tensor:

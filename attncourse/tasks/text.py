@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-PAD, BEGIN, END, UNKNOWN = range(4)  # reserved in every vocabulary, in this order
+from ..core.symbols import END, PAD, UNKNOWN
 
 
 class Vocabulary:
@@ -35,8 +35,3 @@ class Vocabulary:
             if i == END:
                 return
             yield self.characters[i - UNKNOWN - 1] if i > UNKNOWN else "\N{REPLACEMENT CHARACTER}"
-
-
-def shift(target: Tensor) -> Tensor:
-    """Teacher forcing's input: BEGIN, then the target without its last column.    (B, T) -> (B, T)"""
-    return torch.cat([torch.full_like(target[:, :1], BEGIN), target[:, :-1]], 1)

@@ -84,9 +84,9 @@ def is_held_out(english: Sequence[str]) -> bool:
 @lru_cache(maxsize=16)  # seven models are trained and measured on the same sentences
 def sample(n: int, seed: int, held_out: bool = False, lengths: tuple[int, int] = (3, 10)) -> tuple[Example, ...]:
     """n different sentences of lengths[0] to lengths[1] English words, the same for a seed."""
-    draw, found = random.Random(seed), {}
+    rng, found = random.Random(seed), {}
     while len(found) < n:
-        example = write(grammar.some_sentence(draw))
+        example = write(grammar.some_sentence(rng))
         if lengths[0] <= len(example.english) <= lengths[1] and is_held_out(example.english) == held_out:
             found.setdefault(example.english, example)
     return tuple(found.values())

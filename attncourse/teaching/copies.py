@@ -3,16 +3,17 @@
 import ast
 import copy
 import html
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from .. import __version__
-from ..exercises import Exercise, UnknownExercise, card, find
-from ..exercises.notebook import BadInput, parse
+from ..errors import BadInput
+from ..exercises import Exercise, UnknownExercise, find
+from ..exercises.engine import card
+from ..exercises.engine.notebook import parse
+from ..widgets.state import STATE, VIEW, reachable
 
-VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 COLAB = "https://colab.research.google.com/"
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
 SOLUTION = re.compile(r"<details><summary>Solution</summary>.*?</details>", re.DOTALL)
@@ -129,12 +130,7 @@ def _widgets(notebook: dict) -> dict:
     """The state of the widgets that are still shown, and of those inside them; nothing else of it."""
     state = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})
     shown = [output["data"][VIEW]["model_id"] for output in _outputs(notebook) if VIEW in output.get("data", {})]
-    kept, todo = {}, list(shown)
-    while todo:
-        name = todo.pop()
-        if name in state["state"] and name not in kept:
-            kept[name] = state["state"][name]
-            todo += re.findall(r"IPY_MODEL_(\w+)", json.dumps(kept[name]))
+    kept = {name: state["state"][name] for name in reachable(state["state"], shown)}
     return {"widgets": {STATE: state | {"state": kept}}} if kept else {}
 
 

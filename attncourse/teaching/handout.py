@@ -13,8 +13,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import BadInput
 from ..exercises import Exercise, find, manifest
-from ..exercises.notebook import BadInput
 from . import classroom
 from .copies import Kind, address, leaks, student_copy
 

@@ -1,49 +1,42 @@
 """Explorables: anywidgets that compute in the browser, so they run in JupyterLab, Colab and the built page alike.
 
 >>> from attncourse.widgets import ScoreExplorer, DateTranslator, quiz
+
+Each lives in a folder of its own and is loaded on first use.
 """
 
-from .addressing.widget import AddressingBench
-from .date_translator.widget import DateTranslator
-from .draw_digit.widget import DrawDigit
-from .drop_points.widget import DropPoints
-from .family_map.widget import FamilyMap
-from .five_characters.widget import FiveCharacters
-from .generate_click.widget import GenerateClick
-from .heads.widget import Heads
-from .machine.widget import RunMachine
-from .memory_horizon.widget import MemoryHorizon
-from .position_clock.widget import PositionClock
-from .quiz.widget import Quiz, quiz
-from .score_explorer.widget import ScoreExplorer
-from .six_scores.widget import SixScores
-from .squeeze.widget import Squeeze
-from .story_hops.widget import StoryHops
-from .where_look.widget import WhereLook
-from .who_looks.widget import WhoLooks
-from .window.widget import LocalWindow
-from .word_by_word.widget import WordByWord
+import importlib
+from typing import Any
 
-__all__ = [
-    "AddressingBench",
-    "DateTranslator",
-    "DrawDigit",
-    "DropPoints",
-    "FamilyMap",
-    "FiveCharacters",
-    "GenerateClick",
-    "Heads",
-    "LocalWindow",
-    "MemoryHorizon",
-    "PositionClock",
-    "Quiz",
-    "RunMachine",
-    "ScoreExplorer",
-    "SixScores",
-    "Squeeze",
-    "StoryHops",
-    "WhereLook",
-    "WhoLooks",
-    "WordByWord",
-    "quiz",
-]
+EXPORTS = {  # name -> the module that holds it
+    "AddressingBench": "addressing.widget",
+    "DateTranslator": "date_translator.widget",
+    "DrawDigit": "draw_digit.widget",
+    "DropPoints": "drop_points.widget",
+    "FamilyMap": "family_map.widget",
+    "FiveCharacters": "five_characters.widget",
+    "GenerateClick": "generate_click.widget",
+    "Heads": "heads.widget",
+    "LocalWindow": "window.widget",
+    "MemoryHorizon": "memory_horizon.widget",
+    "PositionClock": "position_clock.widget",
+    "Quiz": "quiz_card.widget",
+    "RunMachine": "machine.widget",
+    "ScoreExplorer": "score_explorer.widget",
+    "SixScores": "six_scores.widget",
+    "Squeeze": "squeeze.widget",
+    "StoryHops": "story_hops.widget",
+    "Walkthrough": "stepped.widget",
+    "WhereLook": "where_look.widget",
+    "WhoLooks": "who_looks.widget",
+    "WordByWord": "word_by_word.widget",
+    "quiz": "quiz_card.widget",
+    "walkthrough": "stepped.widget",
+}
+__all__ = list(EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in EXPORTS:
+        raise AttributeError(f"there is no explorable {name!r}; there are: {', '.join(EXPORTS)}")
+    return getattr(importlib.import_module(f"{__name__}.{EXPORTS[name]}"), name)

@@ -3,14 +3,23 @@
 import anywidget
 import traitlets
 
-from . import bundle
+from ..running import record
+from . import weights
 
 
-class ZooWidget(anywidget.AnyWidget):
+class Explorable(anywidget.AnyWidget):
+    """What all explorables share: their use is noted while a notebook of the book is executed."""
+
+    def __init__(self, *arguments, **traits):
+        super().__init__(*arguments, **traits)
+        record.used("widget", type(self).__name__)
+
+
+class ZooWidget(Explorable):
     """An explorable that runs a zoo model in the browser.
 
     The weights never enter a synced trait, they would be stored in every notebook: under a kernel the page asks
-    for them by a custom message, in the built book it loads the file that `bundle.export_zoo` wrote.
+    for them by a custom message, in the built book it loads the file that `weights.export_zoo` wrote.
     """
 
     zoo = traitlets.Unicode(help="the zoo model's name").tag(sync=True)
@@ -23,7 +32,7 @@ class ZooWidget(anywidget.AnyWidget):
         if not isinstance(message, dict) or message.get("zoo") != self.zoo:
             return
         try:
-            data = bundle.zoo_bytes(self.zoo)
+            data = weights.zoo_bytes(self.zoo)
         except (ValueError, OSError) as error:  # tell the reader instead of leaving the page waiting
             self.send({"zoo": self.zoo, "error": str(error)})
         else:

@@ -1,9 +1,8 @@
 """A query and keys in a plane: the traits that the score explorer and the six scores share."""
 
-import anywidget
 import traitlets
 
-from .base import vectors
+from .base import Explorable, vectors
 
 EXTENT = 2.0  # the plane shows -2 .. 2 in both directions
 MOST = 8  # keys
@@ -31,7 +30,7 @@ DEFAULTS = {
 }
 
 
-class QueryAmongKeys(anywidget.AnyWidget):
+class QueryAmongKeys(Explorable):
     """One query and up to eight keys in a plane; every key holds a colour, the query reads a mixture.
 
     Traits are the API, both ways: query (2), key_vectors (N, 2), values (N, 3) as red, green, blue in 0..1,

@@ -2,7 +2,7 @@
 
 >>> model, card = zoo.load("bahdanau-dates")
 
-A recipe (one module of this package a task) knows how to build, train and evaluate its model;
+A recipe (one module of this package per task) knows how to build, train and evaluate its model;
 `attncourse train NAME` runs it and writes the two files of `weights/`.
 """
 
@@ -21,7 +21,9 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import nn
 
-from ..training import History
+from ..errors import BadInput
+from ..running import record
+from ..running.training import History
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -39,28 +41,44 @@ class Recipe:
     evaluate: Callable[[nn.Module, dict, int], dict[str, float]]  # evaluate(model, config, seed) -> metrics
 
 
-class UnknownModel(ValueError):
+class UnknownModel(BadInput):
     pass
 
 
-class DamagedWeights(ValueError):
+class DamagedWeights(BadInput):
     pass
 
 
 @cache
+def _recipes_in(module: str) -> dict[str, Recipe]:
+    return {recipe.name: recipe for recipe in importlib.import_module(f"{__name__}.{module}").RECIPES}
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Every model -> the module of its recipe; loads them all."""
+    return {name: m.name for m in pkgutil.iter_modules(__path__) for name in _recipes_in(m.name)}
+
+
 def recipes() -> dict[str, Recipe]:
-    modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
-    return {recipe.name: recipe for module in modules for recipe in module.RECIPES}
+    return {name: _recipes_in(module)[name] for name, module in _modules().items()}
 
 
 def recipe(name: str) -> Recipe:
-    if name not in recipes():
-        raise UnknownModel(f"there is no model {name!r} in the zoo; there are: {', '.join(sorted(recipes()))}")
+    """A model that ships has its module in its card: then no other mechanism is loaded."""
+    try:
+        module = json.loads((WEIGHTS / f"{name}.json").read_text(encoding="utf-8"))["recipe"]
+        return _recipes_in(module)[name]
+    except (OSError, ValueError, KeyError, ImportError):
+        pass
+    if name not in _modules():
+        raise UnknownModel(f"there is no model {name!r} in the zoo; there are: {', '.join(sorted(_modules()))}")
     return recipes()[name]
 
 
 def card(name: str, folder: Path = WEIGHTS) -> dict:
     recipe(name)
+    record.used("model", name)
     try:
         return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -104,6 +122,7 @@ def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, devi
     model.load_state_dict({k: v.float() for k, v in half.items()})  # measure what ships
     about = {
         "name": name,
+        "recipe": _modules()[name],
         "about": chosen.about,
         "command": f"attncourse train {name} --seed {seed} --steps {steps}",
         "seed": seed,

@@ -1,4 +1,4 @@
-"""The Neural Turing Machine on the paper's five tasks, and an LSTM beside it (chapter 12)."""
+"""The Neural Turing Machine on the paper's five tasks, and an LSTM beside it (chapter 13)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..ntm import NTM, Address, FeedForward, Recurrent, State
+from ..mechanisms.ntm import NTM, Address, FeedForward, Recurrent, State
+from ..running.training import fit
 from ..tasks import algorithmic as task
-from ..training import fit
 from . import Recipe
 
 SIZES = {  # task -> channels in, channels out, what a training batch draws
@@ -93,12 +93,12 @@ def lessons(n: int, seed: int, alone: int, growth: int) -> Iterator[task.Batch]:
     """Repeat copy in two lessons: `alone` batches of plain copies, up to 20 long, so that the state cannot hold them;
     then the paper's lengths, and over `growth` batches more and more repetitions.
     """
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     for step in count():
         most = 1 + round(9 * min(1, max(0, (step - alone) / growth)))
-        length = int(torch.randint(1, 21 if step < alone else 11, (), generator=draw))
-        times = int(torch.randint(1, most + 1, (), generator=draw))
-        yield task.repeat_copy(n, length=length, times=times, draw=draw)
+        length = int(torch.randint(1, 21 if step < alone else 11, (), generator=rng))
+        times = int(torch.randint(1, most + 1, (), generator=rng))
+        yield task.repeat_copy(n, length=length, times=times, rng=rng)
 
 
 def train(model, config, seed, steps, checkpoint=None, device=None):
@@ -120,7 +120,7 @@ def train(model, config, seed, steps, checkpoint=None, device=None):
 @torch.no_grad()
 def run(model: nn.Module, config: dict, seed: int, n: int = 200, **sizes: int) -> tuple[Tensor, task.Batch]:
     """The task once, with these sizes, on data that no training saw.    -> logits (n, T, d_out), the batch"""
-    batch = getattr(task, config["task"])(n, draw=torch.Generator().manual_seed(10**9 + seed), **sizes)
+    batch = getattr(task, config["task"])(n, rng=torch.Generator().manual_seed(10**9 + seed), **sizes)
     return model(batch.inputs.to(next(model.parameters()).device))[0].cpu(), batch
 
 

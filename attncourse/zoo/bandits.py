@@ -1,4 +1,4 @@
-"""A small SNAIL that learns to play bandits from the games of the optimal player (chapter 14)."""
+"""A small SNAIL that learns to play bandits from the games of the optimal player (chapter 15)."""
 
 from functools import partial
 
@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import snail
+from ..mechanisms import snail
+from ..running.training import batches, fit
 from ..tasks import bandits as task
-from ..training import batches, fit
 from . import Recipe
 
 
@@ -21,7 +21,7 @@ def player(model: nn.Module) -> task.Policy:
     """The network as a policy: the likeliest arm."""
 
     @torch.no_grad()
-    def policy(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
+    def policy(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
         x = task.observe(actions, rewards, arms).to(next(model.parameters()).device)
         return model(x)[0][:, -1].argmax(1).cpu()
 
@@ -37,10 +37,10 @@ def lessons(config: dict, seed: int) -> tuple[Tensor, Tensor]:
     """
     best, teacher = [], task.optimal(config["pulls"])
 
-    def policy(actions: Tensor, rewards: Tensor, arms: int, draw: torch.Generator) -> Tensor:
-        best.append(teacher(actions, rewards, arms, draw))
-        stray = torch.rand(len(actions), generator=draw) < 0.2
-        return torch.where(stray, task.uniform(actions, rewards, arms, draw), best[-1])
+    def policy(actions: Tensor, rewards: Tensor, arms: int, rng: torch.Generator) -> Tensor:
+        best.append(teacher(actions, rewards, arms, rng))
+        stray = torch.rand(len(actions), generator=rng) < 0.2
+        return torch.where(stray, task.uniform(actions, rewards, arms, rng), best[-1])
 
     played = task.play(policy, config["games"], seed, config["arms"], config["pulls"])
     x = task.observe(played.actions[:, :-1], played.rewards[:, :-1], config["arms"])

@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..selfattention import LSTMN
-from ..sequential import Recurrent
+from ..mechanisms.selfattention import LSTMN
+from ..mechanisms.sequential import Recurrent
+from ..running.training import fit
 from ..tasks import brackets as task
 from ..tasks.recall import PAD, one_hot
-from ..training import fit
 from . import Recipe
 
 FARTHEST = 12  # distance of the farthest pair in training
@@ -29,10 +29,10 @@ def build(config: dict) -> Recurrent:
 
 def data(config: dict, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Fresh batches without end: one distance a batch, from 1 to the farthest; from few brackets to many in each."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     for i in range(seed * 1_000_000, (seed + 1) * 1_000_000):
-        distance = int(torch.randint(1, config["farthest"] + 1, (), generator=draw))
-        noise = torch.rand(config["batch"], generator=draw)
+        distance = int(torch.randint(1, config["farthest"] + 1, (), generator=rng))
+        noise = torch.rand(config["batch"], generator=rng)
         symbols, target, _ = task.matching(config["batch"], distance, i, noise)
         yield one_hot(symbols, task.BRACKETS), target
 

@@ -6,11 +6,11 @@ import sacrebleu
 import torch
 from torch import Tensor, nn
 
-from .. import captioning
-from ..decoding import beam, greedy
+from ..core.symbols import BEGIN, END, PAD, shift_right
+from ..mechanisms import captioning
+from ..running.decoding import beam, greedy
+from ..running.training import fit
 from ..tasks import scenes
-from ..tasks.text import BEGIN, END, PAD, shift
-from ..training import fit
 from . import Recipe
 
 READS = {"soft": captioning.Soft, "hard": captioning.Hard}
@@ -26,15 +26,15 @@ def config(read: str, doubly: float) -> dict:
 
 def build(config: dict) -> captioning.Captioner:
     words, sizes = scenes.Words(config["words"].split()), ("d_model", "d_embed", "d_hidden", "d_score")
-    encoder = captioning.Encoder(config["d_model"], tuple(config["channels"]))
+    encoder = captioning.ImageEncoder(config["d_model"], tuple(config["channels"]))
     read = READS[config["read"]]()
-    return captioning.Captioner(encoder, captioning.Decoder(len(words), read, *(config[size] for size in sizes)))
+    return captioning.Captioner(encoder, captioning.CaptionDecoder(len(words), read, *(config[size] for size in sizes)))
 
 
 def soft_loss(model: nn.Module, batch: tuple[Tensor, ...], config: dict) -> Tensor:
     """-log p(caption) + λ Σ_i (1 - Σ_t α_ti)², the mean over the batch"""
     images, captions, lengths, _ = batch[:4]
-    logits, look = model(images, shift(captions))
+    logits, look = model(images, shift_right(captions))
     told = captioning.log_likelihoods(logits, captions, lengths).sum(-1)  # (B,)
     return (config["doubly"] * captioning.doubly_stochastic(look.weights, lengths) - told).mean()
 
@@ -47,7 +47,7 @@ def hard_loss(model: nn.Module, batch: tuple[Tensor, ...], config: dict) -> Tens
     """
     images, captions, lengths, _, progress = batch
     model.decoder.read.mix = min(1.0, max(0.0, 3 - 4 * progress))
-    logits, look = model(images, shift(captions))
+    logits, look = model(images, shift_right(captions))
     told = captioning.log_likelihoods(logits, captions, lengths)  # (B, T)
     spread = captioning.entropy(look.weights).masked_fill(captions == PAD, 0.0).sum(-1)  # (B,)
     chance = captioning.reinforce(told, look, config["discount"])
@@ -77,9 +77,9 @@ def caption(
     model: nn.Module, images: Tensor, words: scenes.Words, width: int = 1, max_steps: int = LONGEST
 ) -> tuple[list[str], Tensor]:
     """Free-running: greedy, or by a beam of `width`. -> texts, weights (B, T, 144)"""
-    memory = model.begin(images.to(next(model.parameters()).device))
+    carry = model.begin(images.to(next(model.parameters()).device))
     find = greedy if width == 1 else partial(beam, width=width)
-    out = find(model.step, memory, BEGIN, END, max_steps=max_steps)
+    out = find(model.step, carry, BEGIN, END, max_steps=max_steps)
     return words.decode(out.symbols.tolist()), out.weights
 
 
@@ -90,7 +90,7 @@ def pointing(model: nn.Module, batch: scenes.Batch) -> tuple[Tensor, Tensor]:
     The captions are dictated, so that every content word is there to be judged. -> (N,), (N,)
     """
     device = next(model.parameters()).device
-    _, look = model(batch.images.to(device), shift(batch.captions.to(device)))
+    _, look = model(batch.images.to(device), shift_right(batch.captions.to(device)))
     inside = batch.regions.to(device)  # (N, T, L)
     content = inside.any(-1)  # (N, T)
     share = (captioning.reading(look) * inside).sum(-1)  # (N, T)

@@ -3,11 +3,12 @@
 import torch
 from torch import nn
 
-from ..decoding import greedy
-from ..seq2seq import RNNsearch, nll
+from ..core.symbols import BEGIN, END, shift_right
+from ..mechanisms.seq2seq import RNNsearch, nll
+from ..running.decoding import greedy
+from ..running.training import batches, fit
 from ..tasks import dates
-from ..tasks.text import BEGIN, END, Vocabulary, shift
-from ..training import batches, fit
+from ..tasks.text import Vocabulary
 from . import Recipe
 
 
@@ -24,7 +25,7 @@ def loss(model: nn.Module, batch) -> torch.Tensor:
     """Teacher forcing; every target is ten characters and an END long."""
     source, lengths, target = batch
     source = source[:, : lengths.max()]  # no step is spent on columns that are padding throughout
-    logits, _ = model(source, lengths, shift(target))
+    logits, _ = model(source, lengths, shift_right(target))
     return nll(logits, target, torch.full_like(lengths, target.shape[1]))
 
 

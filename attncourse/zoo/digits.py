@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .. import implicit
+from ..mechanisms import implicit
+from ..running.training import fit
 from ..tasks import digits
-from ..training import fit
 from . import Recipe
 
 LAST = "features.3"  # the layer that Grad-CAM looks at

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import masks
-from ..selfattention import HAN, Mean, Pool, Reading
+from ..core import masks
+from ..mechanisms.selfattention import HAN, Mean, Pool, Reading
+from ..running.training import fit
 from ..tasks import documents as task
-from ..training import fit
 from . import Recipe
 
 MENTIONS = (1, 2)  # of each city in a document of the training: 4 to 11 sentences
@@ -59,12 +59,12 @@ def build(config: dict) -> nn.Module:
 
 def buckets(tensors: tuple[Tensor, ...], size: int, seed: int, chunk: int = 10) -> Iterator[tuple[Tensor, ...]]:
     """Shuffled batches of documents of like size, without end, cut to their longest."""
-    generator, count = torch.Generator().manual_seed(seed), (tensors[1] > 0).sum(1)
+    rng, count = torch.Generator().manual_seed(seed), (tensors[1] > 0).sum(1)
     while True:
-        order = torch.randperm(len(count), generator=generator)
+        order = torch.randperm(len(count), generator=rng)
         parts = [part[count[part].argsort(stable=True)] for part in order.split(size * chunk)]
         parts = [rows for part in parts for rows in part.split(size)]
-        for i in torch.randperm(len(parts), generator=generator).tolist():
+        for i in torch.randperm(len(parts), generator=rng).tolist():
             document, lengths, label, key = (x[parts[i]] for x in tensors)
             N, W = int(count[parts[i]].max()), int(lengths.max())
             yield document[:, :N, :W], lengths[:, :N], label, key

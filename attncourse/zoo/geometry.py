@@ -1,4 +1,4 @@
-"""Pointer networks on the paper's three problems and on sorting; decoders with a fixed vocabulary (chapter 13)."""
+"""Pointer networks on the paper's three problems and on sorting; decoders with a fixed vocabulary (chapter 14)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,13 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import pointer
-from ..decoding import greedy
-from ..pointer import STOP, Attending, PointerNetwork, solve
-from ..seq2seq import Decoder, Translator, Writer, nll
+from ..core.symbols import shift_right
+from ..mechanisms import pointer
+from ..mechanisms.pointer import STOP, Attending, PointerNetwork, solve
+from ..mechanisms.seq2seq import AttentiveDecoder, OneVectorDecoder, Translator, nll
+from ..running.decoding import greedy
+from ..running.training import batches, fit
 from ..tasks import geometry as task
 from ..tasks.geometry_metrics import METRICS
-from ..training import batches, fit
 from . import Recipe
 
 HELD_OUT = 10**9  # seeds from here on are for measuring
@@ -38,14 +39,14 @@ def build(config: dict) -> nn.Module:
         return PointerNetwork(encoder, H, config["d_score"])
     words, d_embed = config["n"][1] + 1, 32  # a symbol for each place of the list: it is made for one n
     if config["kind"] == "attention, words":
-        return Translator(Annotate(encoder, True), Decoder(words, d_embed, H))  # reads 2H = D numbers
-    return Translator(Annotate(encoder, False), Writer(words, d_embed, H, d_context=D, d_start=D))
+        return Translator(Annotate(encoder, True), AttentiveDecoder(words, d_embed, H))  # reads 2H = D numbers
+    return Translator(Annotate(encoder, False), OneVectorDecoder(words, d_embed, H, d_context=D, d_start=D))
 
 
 # ---- data ----
 
 
-def turned(made: task.Problems, draw: torch.Generator) -> task.Problems:
+def turned(made: task.Problems, rng: torch.Generator) -> task.Problems:
     """The same tours seen from elsewhere: the square turned or mirrored, the points listed in a new order.
 
     Exact tours are dear, and what is shortest stays shortest under all of these.
@@ -53,12 +54,12 @@ def turned(made: task.Problems, draw: torch.Generator) -> task.Problems:
     B, n, _ = made.points.shape
     tour = made.target[:, :n, None].expand(-1, -1, 2) - 1
     along = made.points.gather(1, tour) - 0.5  # (B, n, 2): the points in the tour's own order
-    flips, swap = torch.randint(0, 2, (B, 1, 2), generator=draw) * 2 - 1, torch.rand(B, generator=draw) < 0.5
+    flips, swap = torch.randint(0, 2, (B, 1, 2), generator=rng) * 2 - 1, torch.rand(B, generator=rng) < 0.5
     along = along * flips
     along = torch.where(swap[:, None, None], along.flip(-1), along)
     mirrored = (flips[:, 0].prod(1) < 0) ^ swap  # (B,): an odd number of mirrors, so it goes clockwise now
     along = torch.where(mirrored[:, None, None], along.flip(1), along) + 0.5
-    place = torch.rand(B, n, generator=draw).argsort(1)  # (B, n): where in the list each stop of the tour is put
+    place = torch.rand(B, n, generator=rng).argsort(1)  # (B, n): where in the list each stop of the tour is put
     points = torch.empty_like(along).scatter(1, place[..., None].expand(-1, -1, 2), along)
     start = place.argmin(1, keepdim=True)  # the stop that is listed first
     order = place.gather(1, (torch.arange(n) + start) % n) + 1
@@ -67,25 +68,25 @@ def turned(made: task.Problems, draw: torch.Generator) -> task.Problems:
 
 def stream(config: dict, seed: int) -> Iterator[task.Problems]:
     """One n a batch, so that nothing is padded; as many batches of 5 to 10 points as of 10 to 20, and of 20 to 40."""
-    draw, (low, high) = torch.Generator().manual_seed(seed), config["n"]
+    rng, (low, high) = torch.Generator().manual_seed(seed), config["n"]
     fixed = {}  # the sets on disk
     for n in range(low, high + 1) if "rows" in config else ():
         made = task.cached(config["task"], config["rows"], n, seed + n)
         fixed[n] = batches(made, config["batch"], seed)
     while True:
-        n = int(low * ((high + 1) / low) ** torch.rand((), generator=draw, dtype=torch.double))
+        n = int(low * ((high + 1) / low) ** torch.rand((), generator=rng, dtype=torch.double))
         if not fixed:
-            fresh = int(torch.randint(0, HELD_OUT, (), generator=draw))
+            fresh = int(torch.randint(0, HELD_OUT, (), generator=rng))
             yield task.problems(config["task"], config["batch"], n, fresh)
         else:
             made = task.Problems(*next(fixed[n]))
-            yield turned(made, draw) if config["task"] == "tsp" else made
+            yield turned(made, rng) if config["task"] == "tsp" else made
 
 
 def loss(model: nn.Module, batch: task.Problems) -> Tensor:
     if isinstance(model, Translator):
         points, sizes, target, lengths = batch
-        return nll(model(points, sizes, pointer.shift(target))[0], target, lengths)
+        return nll(model(points, sizes, shift_right(target, pointer.STOP))[0], target, lengths)
     return pointer.loss(model, batch)
 
 
@@ -140,7 +141,7 @@ def network(name: str, n: tuple[int, int], measured: tuple[int, ...], **more) ->
 
 
 def beside(kind: str) -> dict:
-    """For ten points: one encoder, and three ways to say the answer. Small, chapter 13 trains them on its page."""
+    """For ten points: one encoder, and three ways to say the answer. Small, chapter 14 trains them on its page."""
     size = {"d_model": 64, "d_ff": 128, "d_hidden": 32, "d_score": 32}
     return network("hull", (10, 10), (10,), kind=kind, batch=48, **size)
 

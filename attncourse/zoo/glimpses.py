@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ..glimpse import RAM, gaussian, greedy, hybrid, uniform
+from ..mechanisms.glimpse import RAM, gaussian, greedy, hybrid, uniform
+from ..running.training import batches, fit
 from ..tasks import digits
-from ..training import batches, fit
 from . import Recipe
 
 PLAIN = {"size": 8, "scales": 1, "looks": 6, "ground": 28, "clutter": 0}

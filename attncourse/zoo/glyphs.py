@@ -1,4 +1,4 @@
-"""SNAIL and its two halves alone on characters of scripts that they have never seen (chapter 14)."""
+"""SNAIL and its two halves alone on characters of scripts that they have never seen (chapter 15)."""
 
 from functools import partial
 
@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import snail
+from ..mechanisms import snail
+from ..running.training import fit
 from ..tasks import glyphs as task
-from ..training import fit
 from . import Recipe
 
 WAYS, SHOTS = 5, (1, 5)

@@ -7,11 +7,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ..decoding import greedy
-from ..seq2seq import EncoderDecoder, RNNsearch, Translator, nll
+from ..core.symbols import BEGIN, END, shift_right
+from ..mechanisms.seq2seq import EncoderDecoder, RNNsearch, Translator, nll
+from ..running.decoding import greedy
+from ..running.training import fit
 from ..tasks import numbers
-from ..tasks.text import BEGIN, END, Vocabulary, shift
-from ..training import fit
+from ..tasks.text import Vocabulary
 from . import Recipe
 
 EXAMPLES, BATCH, STEPS, RATE = 40_000, 64, 2_500, 4e-3
@@ -41,11 +42,11 @@ def bucketed(tensors: tuple[Tensor, ...], size: int, seed: int, pool: int = 40) 
     tensors: source (N, S), its lengths (N,), target (N, T), its lengths (N,); each batch is cut to its longest
     """
     source, lengths, target, target_lengths = tensors
-    generator = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        for part in torch.randperm(len(source), generator=generator).split(size * pool):
+        for part in torch.randperm(len(source), generator=rng).split(size * pool):
             rows = part[lengths[part].argsort(stable=True)].split(size)
-            for i in torch.randperm(len(rows), generator=generator).tolist():
+            for i in torch.randperm(len(rows), generator=rng).tolist():
                 r = rows[i]
                 yield source[r, : lengths[r].max()], lengths[r], target[r, : target_lengths[r].max()], target_lengths[r]
 
@@ -53,7 +54,7 @@ def bucketed(tensors: tuple[Tensor, ...], size: int, seed: int, pool: int = 40) 
 def loss(model: nn.Module, batch) -> Tensor:
     """Teacher forcing: the log-likelihood of each digit after the true ones."""
     source, lengths, target, target_lengths = batch
-    logits, _ = model(source, lengths, shift(target))
+    logits, _ = model(source, lengths, shift_right(target))
     return nll(logits, target, target_lengths)
 
 

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import sequential
+from ..mechanisms import sequential
+from ..running.training import History, fit
 from ..tasks import recall as task
-from ..training import History, fit
 from . import Recipe
 
 SEEDS = 3  # "A beats B" needs three: each zoo model is a list of three networks, trained one after the other

@@ -1,4 +1,4 @@
-"""How many looks does a question take (chapter 11)? Memory networks of one, two and three hops, and what they beat."""
+"""How many looks does a question take (chapter 12)? Memory networks of one, two and three hops, and what they beat."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import masks
-from ..memn2n import MemN2N, Reading, linear, random_noise
+from ..core import masks
+from ..core.symbols import PAD
+from ..mechanisms.memn2n import MemN2N, Reading, linear, random_noise
+from ..running.training import batches, fit
 from ..tasks import stories as task
-from ..tasks.text import PAD
-from ..training import batches, fit
 from . import Recipe
 
 STORIES = 10_000  # for each number of facts, as bAbI's larger set has for each task

@@ -1,4 +1,4 @@
-"""GANs on mirrored patterns, with and without attention, and the classifier whose features measure them (ch. 15)."""
+"""GANs on mirrored patterns, with and without attention, and the classifier whose features measure them (ch. 16)."""
 
 import sys
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..sagan import GAN, ImageAttention, Residual, frechet, loss, optimizer
+from ..mechanisms.sagan import GAN, ImageAttention, Residual, frechet, loss, optimizer
+from ..running.training import fit
 from ..tasks import symmetry as task
-from ..training import fit
 from . import Recipe, load
 
 BLOCKS = {"attention": partial(ImageAttention, pool=2), "residual": Residual}
@@ -90,7 +90,7 @@ def evaluate(model: Symmetric, config: dict, seed: int) -> dict[str, float]:
     return found | {"frechet": frechet(features(task.images(2000, seed).to(device)), features(pictures)).item()}
 
 
-class Reader(nn.Module):
+class CellReader(nn.Module):
     """Which corner of the colour cube is each cell nearest to? images (B, 3, 32, 32) -> logits (B, 16, 8)
 
     Its 64 `features`, one linear layer before the answer, are what `frechet` compares.
@@ -116,13 +116,13 @@ def corners(colours: Tensor) -> Tensor:
 
 def lessons(n: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Patterns without the mirror: the reader shall not know the rule that it is to measure."""
-    draw = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     while True:
-        colours = task.unmirrored(n, draw)
+        colours = task.unmirrored(n, rng)
         yield task.render(colours), corners(colours)
 
 
-def reading_loss(model: Reader, batch: tuple[Tensor, Tensor]) -> Tensor:
+def reading_loss(model: CellReader, batch: tuple[Tensor, Tensor]) -> Tensor:
     return F.cross_entropy(model(batch[0]).mT, batch[1])
 
 
@@ -134,7 +134,7 @@ def train_reader(model, config, seed, steps, checkpoint=None, device=None):
 
 
 @torch.no_grad()
-def evaluate_reader(model: Reader, config: dict, seed: int) -> dict[str, float]:
+def evaluate_reader(model: CellReader, config: dict, seed: int) -> dict[str, float]:
     images, classes = next(lessons(2000, 10**9 + seed))
     device = next(model.parameters()).device
     right = (model(images.to(device)).argmax(-1).cpu() == classes).float().mean().item()
@@ -146,7 +146,7 @@ reader = cache(lambda: load("symmetry-reader")[0])
 
 
 @torch.no_grad()
-def features(images: Tensor, model: Reader | None = None, device=None) -> Tensor:
+def features(images: Tensor, model: CellReader | None = None, device=None) -> Tensor:
     """What the reader makes of images, before it answers.    (n, 3, 32, 32) -> (n, 64)"""
     model = model or reader().to(images.device)
     return model.look(images.to(device or images.device)).cpu()
@@ -159,7 +159,7 @@ def recipe(name: str, block: str, about: str) -> Recipe:
 RECIPES = [
     Recipe(
         "symmetry-reader", "classifier of the colours of cells; its features are what `frechet` compares",
-        partial(dict, {"batch": 64, "lr": 2e-3}), lambda config: Reader(), train_reader, 1_000, evaluate_reader,
+        partial(dict, {"batch": 64, "lr": 2e-3}), lambda config: CellReader(), train_reader, 1_000, evaluate_reader,
     ),
     recipe("sagan-symmetry", "attention", "GAN with attention at 16×16: mirrored patterns"),
     recipe("dcgan-symmetry", "residual", "the same GAN with a residual block in the attention's place"),

@@ -1,4 +1,4 @@
-"""The Transformer on chapter 06's grammar (chapter 10): translating, parsing, and two of its choices switched off."""
+"""The Transformer on the grammar of chapter 6: translating, parsing, and two of its choices switched off."""
 
 from functools import partial
 
@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..decoding import greedy
+from ..core.symbols import BEGIN, END, PAD, shift_right
+from ..mechanisms.transformer import Transformer, watch
+from ..running.decoding import greedy
+from ..running.training import fit
 from ..tasks import parsing
 from ..tasks import translation as task
-from ..tasks.text import BEGIN, END, PAD, shift
-from ..training import fit
-from ..transformer import Transformer, watch
 from . import Recipe, translation
 
 
@@ -50,7 +50,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, ...], smoothing: float = 0.1) ->
     """Teacher forcing; the target is 1 - smoothing on the true word, and the rest spread over all words."""
     source, lengths, target, target_lengths = batch
     source, target = source[:, : lengths.max()], target[:, : target_lengths.max()]
-    logits = model(source, lengths, shift(target))  # (B, T, V)
+    logits = model(source, lengths, shift_right(target))  # (B, T, V)
     return F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=smoothing)
 
 

@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import luong
-from ..decoding import greedy
-from ..scores import Additive, General, Location, dot
+from ..core.scores import Additive, General, Location, dot
+from ..core.symbols import BEGIN, END, PAD, shift_right
+from ..mechanisms import luong
+from ..running.decoding import greedy
+from ..running.training import fit
 from ..tasks import translation as task
-from ..tasks.text import BEGIN, END, PAD, shift
-from ..training import fit
 from . import Recipe
 
 RADIUS = 2  # the paper's 10 would cover a sentence of this grammar from end to end
@@ -56,20 +56,20 @@ def build(config: dict) -> luong.Luong:
 
 def buckets(tensors: tuple[Tensor, ...], size: int, seed: int, chunk: int = 10) -> Iterator[tuple[Tensor, ...]]:
     """Shuffled batches of sentences of like length, without end: little time is spent on padding."""
-    generator, n = torch.Generator().manual_seed(seed), len(tensors[0])
+    rng, n = torch.Generator().manual_seed(seed), len(tensors[0])
     while True:
-        order = torch.randperm(n, generator=generator)
+        order = torch.randperm(n, generator=rng)
         sorted_parts = [part[tensors[3][part].argsort(stable=True)] for part in order.split(size * chunk)]
         parts = [rows for part in sorted_parts for rows in part.split(size)]
-        for i in torch.randperm(len(parts), generator=generator).tolist():
+        for i in torch.randperm(len(parts), generator=rng).tolist():
             yield tuple(x[parts[i]] for x in tensors)
 
 
 def loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
-    """Teacher forcing on the columns that hold a word; as seq2seq.nll, with the classes last in memory: faster"""
+    """Teacher forcing on the columns that hold a word; as seq2seq.nll, with the classes last in carry: faster"""
     source, lengths, target, target_lengths = batch
     source, target = source[:, : lengths.max()], target[:, : target_lengths.max()]
-    logits, _ = model(source, lengths, shift(target))
+    logits, _ = model(source, lengths, shift_right(target))
     return F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD)
 
 
@@ -98,7 +98,7 @@ def forced(model: nn.Module, examples: Sequence[task.Example], config: dict) -> 
     """Forced decoding of the references. -> each sentence's log-likelihood (N,), weights (N, T, S)"""
     device = next(model.parameters()).device
     source, lengths, target, target_lengths = (x.to(device) for x in task.tensors(examples, *words(config)))
-    logits, weights = model(source, lengths, shift(target))
+    logits, weights = model(source, lengths, shift_right(target))
     each = logits.log_softmax(-1).gather(-1, target[..., None])[..., 0]  # (N, T)
     real = torch.arange(target.shape[1], device=device) < target_lengths[:, None]
     return (each * real).sum(-1), weights

@@ -4,13 +4,30 @@ import json
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from docutils.parsers.rst import Directive
 from sphinx.util.fileutil import copy_asset_file
 
-from attncourse import exercises
-from attncourse.widgets import bundle
+from attncourse import course, diagrams, exercises
+from attncourse.widgets import state, weights
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from ledger_page import claims_of
+
+MOVED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>This page has moved</title>
+<link rel="canonical" href="{page}"><meta http-equiv="refresh" content="1; url={page}">
+<script>location.replace("{page}" + location.hash)</script>
+<p>This page is now <a href="{page}">{page}</a>.</p></html>
+"""
+
+
+class Drawing(Directive):
+    """```{drawing} gru_cell```: a drawing of attncourse.diagrams on a page that is not executed."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.raw("", getattr(diagrams, self.arguments[0])()._repr_html_(), format="html")]
 
 
 def anchor_references(app, env):
@@ -49,17 +66,29 @@ def offer_codespaces(app, page, template, context, doctree):
 def export_package_files(app, exception):
     """Put beside the pages what the package keeps: the exercise card's style, and the weights that widgets load."""
     if exception is None:
-        copy_asset_file(str(Path(exercises.__file__).with_name("card.css")), str(Path(app.outdir) / "_static"))
+        copy_asset_file(
+            str(Path(exercises.__file__).with_name("engine") / "card.css"), str(Path(app.outdir) / "_static")
+        )
         texts = [path.read_text(encoding="utf-8") for path in _notebooks(app.env).values()]
-        names = {name for text in texts for name in bundle.zoo_names(json.loads(text))}
-        bundle.export_zoo(names, Path(app.outdir) / "_static/zoo")
+        names = {name for text in texts for name in state.zoo_names(json.loads(text))}
+        weights.export_zoo(names, Path(app.outdir) / "_static/zoo")
+
+
+def lead_on(app, exception):
+    """A page that was renamed leaves one behind that leads to the new one, with whatever anchor was asked for."""
+    if exception is None:
+        for old, new in course.read().renamed().items():
+            path = Path(app.outdir) / "notebooks" / f"{old}.html"
+            path.write_text(MOVED.format(page=f"{new}.html"), encoding="utf-8")
 
 
 def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
+    app.add_directive("drawing", Drawing)
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
     app.connect("env-updated", anchor_claims, priority=600)
     app.add_css_file("card.css")
     app.connect("html-page-context", offer_codespaces, priority=600)  # after the theme has made its group
     app.connect("build-finished", export_package_files)
+    app.connect("build-finished", lead_on)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,19 @@
-import {
-  NTM, argmax, draggable, fixed, follow, html, numberSlider, plane, planeGrid, pushButton, radios, setTraits, softmax,
-  svg, uniqueId, widget, words,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
+import { NTM } from "../lib/ntm.mjs";
+import { plane, planeGrid } from "../lib/plane.mjs";
+import { draggable } from "../lib/point.mjs";
+import { radios } from "../lib/radios.mjs";
+import { numberSlider } from "../lib/slider.mjs";
+import { argmax, softmax } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "../lib/marks.css";
+import "./widget.css";
 
 const SLOTS = 8;
-const ORDER = ["content", "interpolate", "shift", "sharpen"]; // the functions of attncourse.ntm
+const ORDER = ["content", "interpolate", "shift", "sharpen"]; // the functions of attncourse.mechanisms.ntm
 const FORMULAS = {
   previous: "<i>w</i><sub><i>t</i>−1</sub>, where the head was",
   content: "<i>w<sub>c</sub></i> = softmax(<i>β</i> cos(<i>k</i>, <i>M<sub>i</sub></i>))",
@@ -38,21 +47,37 @@ function board(model, change) {
     return point;
   };
   const replaced = (i, position) => model.get("memory").map((slot, j) => (j === i ? position : slot));
-  const slots = Array.from({ length: SLOTS }, (_, i) => handle("attn-slot", `slot ${i}`,
-    () => model.get("memory")[i], (position) => change("memory", replaced(i, position)),
-    svg("circle", { r: 14 }), svg("text", {}, i)));
-  const key = handle("attn-slot attn-asking", "key k", () => model.get("key"), (position) => change("key", position),
-    svg("rect", { x: -12, y: -12, width: 24, height: 24, rx: 4, transform: "rotate(45)" }), svg("text", {}, "k"));
-  const rays = [...slots, key].map((_, i) => svg("line", { x1: 200, y1: 200, class: i < SLOTS ? "attn-ray" : "attn-ray attn-asking" }));
+  const slots = Array.from({ length: SLOTS }, (_, i) =>
+    handle(
+      "attn-slot",
+      `slot ${i}`,
+      () => model.get("memory")[i],
+      (position) => change("memory", replaced(i, position)),
+      svg("circle", { r: 14 }),
+      svg("text", {}, i),
+    ),
+  );
+  const key = handle(
+    "attn-slot attn-asking",
+    "key k",
+    () => model.get("key"),
+    (position) => change("key", position),
+    svg("rect", { x: -12, y: -12, width: 24, height: 24, rx: 4, transform: "rotate(45)" }),
+    svg("text", {}, "k"),
+  );
+  const rays = [...slots, key].map((_, i) =>
+    svg("line", { x1: 200, y1: 200, class: i < SLOTS ? "attn-ray" : "attn-ray attn-asking" }),
+  );
   node.append(planeGrid(extent), ...rays, ...slots, key);
-  node.draw = (content) => [...model.get("memory"), model.get("key")].forEach((position, i) => {
-    const [[x, y], point] = [toPixel(position), i < SLOTS ? slots[i] : key];
-    point.setAttribute("transform", `translate(${x} ${y})`);
-    point.tell(position);
-    rays[i].setAttribute("x2", x);
-    rays[i].setAttribute("y2", y);
-    if (i < SLOTS) rays[i].setAttribute("stroke-width", (1.5 + 12 * content[i]).toFixed(2));
-  });
+  node.draw = (content) =>
+    [...model.get("memory"), model.get("key")].forEach((position, i) => {
+      const [[x, y], point] = [toPixel(position), i < SLOTS ? slots[i] : key];
+      point.setAttribute("transform", `translate(${x} ${y})`);
+      point.tell(position);
+      rays[i].setAttribute("x2", x);
+      rays[i].setAttribute("y2", y);
+      if (i < SLOTS) rays[i].setAttribute("stroke-width", (1.5 + 12 * content[i]).toFixed(2));
+    });
   return node;
 }
 
@@ -65,24 +90,45 @@ function bars(name, onpick) {
   const hidden = (text) => html("span", { class: "attn-hidden" }, text);
   const columns = Array.from({ length: SLOTS }, (_, i) => {
     const [fill, number] = [html("i", {}), html("span", { class: "attn-number" })];
-    const inside = [html("small", {}, hidden("slot "), i, hidden(": ")), html("span", { class: "attn-track" }, fill), number];
+    const inside = [
+      html("small", {}, hidden("slot "), i, hidden(": ")),
+      html("span", { class: "attn-track" }, fill),
+      number,
+    ];
     if (!onpick) return { fill, number, node: html("li", {}, ...inside) };
-    const input = html("input", { type: "radio", name: group, value: i, "aria-label": `slot ${i}`, onchange: () => onpick(i) });
+    const input = html("input", {
+      type: "radio",
+      name: group,
+      value: i,
+      "aria-label": `slot ${i}`,
+      onchange: () => onpick(i),
+    });
     return { fill, number, input, node: html("li", {}, html("label", {}, input, ...inside)) };
   });
   const node = html("ol", { class: "attn-weights", "aria-label": `weights: ${name}` }, ...columns.map((c) => c.node));
-  node.draw = (weights) => columns.forEach(({ fill, number, input }, i) => {
-    fill.style.height = `${(100 * weights[i]).toFixed(1)}%`;
-    number.textContent = weights[i] < 0.005 ? "0" : fixed(weights[i], 2);
-    if (input) input.checked = weights[i] > 0.9995;
-  });
+  node.draw = (weights) =>
+    columns.forEach(({ fill, number, input }, i) => {
+      fill.style.height = `${(100 * weights[i]).toFixed(1)}%`;
+      number.textContent = weights[i] < 0.005 ? "0" : fixed(weights[i], 2);
+      if (input) input.checked = weights[i] > 0.9995;
+    });
   return node;
 }
 
 function stage(name, chart, ...controls) {
-  return html("section", { class: "attn-stage" },
-    html("p", { class: "attn-title" }, html("code", {}, name), " ", html("span", { class: "attn-formula", markup: FORMULAS[name] })),
-    chart, html("div", { class: "attn-knobs" }, ...controls));
+  return html(
+    "section",
+    { class: "attn-stage" },
+    html(
+      "p",
+      { class: "attn-title" },
+      html("code", {}, name),
+      " ",
+      html("span", { class: "attn-formula", markup: FORMULAS[name] }),
+    ),
+    chart,
+    html("div", { class: "attn-knobs" }, ...controls),
+  );
 }
 
 const signed = (m) => (m > 0 ? `+${m}` : fixed(m, 0));
@@ -100,18 +146,32 @@ function spread(weights) {
 
 function sentence(found, { strength, gate, power }) {
   const most = (name) => `slot ${argmax(found[name])} (${fixed(Math.max(...found[name]), 2)})`;
-  return `content (β ${fixed(strength, 1)}) is most at ${most("content")}; interpolate keeps ${fixed(1 - gate, 2)} of the `
-    + `previous weighting and is most at ${most("interpolate")}; shift moves ${shares(found.moves)}, to ${most("shift")}; `
-    + `sharpen (γ ${fixed(power, 1)}) ends most at ${most("sharpen")}, spread over ${fixed(spread(found.sharpen), 1)} of `
-    + `${SLOTS} slots.`;
+  return (
+    `content (β ${fixed(strength, 1)}) is most at ${most("content")}; interpolate keeps ${fixed(1 - gate, 2)} of the ` +
+    `previous weighting and is most at ${most("interpolate")}; shift moves ${shares(found.moves)}, to ${most("shift")}; ` +
+    `sharpen (γ ${fixed(power, 1)}) ends most at ${most("sharpen")}, spread over ${fixed(spread(found.sharpen), 1)} of ` +
+    `${SLOTS} slots.`
+  );
 }
 
 // Both encodings of the shift; only the chosen one is shown
 function shifter(model, change) {
-  const pick = radios("moves s", [["softmax", "a softmax"], ["scalar", "one number"]],
-    (value) => change("encoding", value));
-  const three = [-1, 0, 1].map((m, i) => numberSlider(signed(m), [-6, 6, 0.1], (value) =>
-    change("logits", model.get("logits").map((logit, j) => (j === i ? value : logit)))));
+  const pick = radios(
+    "moves s",
+    [
+      ["softmax", "a softmax"],
+      ["scalar", "one number"],
+    ],
+    (value) => change("encoding", value),
+  );
+  const three = [-1, 0, 1].map((m, i) =>
+    numberSlider(signed(m), [-6, 6, 0.1], (value) =>
+      change(
+        "logits",
+        model.get("logits").map((logit, j) => (j === i ? value : logit)),
+      ),
+    ),
+  );
   const group = html("div", { class: "attn-three", role: "group", "aria-label": "logits of the moves" }, ...three);
   const one = numberSlider("shift by", [1 - SLOTS, SLOTS - 1, 0.1], (value) => change("scalar", value));
   const split = html("p", { class: "attn-moves" });
@@ -120,7 +180,10 @@ function shifter(model, change) {
     const scalar = model.get("encoding") === "scalar";
     pick.choose(model.get("encoding"));
     [group.hidden, one.hidden] = [scalar, !scalar];
-    three.forEach((knob, i) => scalar || knob.choose(model.get("logits")[i], fixed(moves[i], 2)));
+    if (!scalar)
+      three.forEach((knob, i) => {
+        knob.choose(model.get("logits")[i], fixed(moves[i], 2));
+      });
     one.choose(model.get("scalar"), fixed(model.get("scalar"), 1));
     split.textContent = scalar ? shares(moves) : "";
   };
@@ -132,33 +195,79 @@ function render({ model, el }) {
   const names = ["memory", "key", "previous", "strength", "gate", "encoding", "logits", "scalar", "power"];
   const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const memory = board(model, change);
-  const charts = Object.fromEntries(Object.keys(FORMULAS).map((name) => [name, bars(name, name === "previous" &&
-    ((slot) => change("previous", Array.from({ length: SLOTS }, (_, i) => Number(i === slot)))))]));
-  const [strength, gate, power] = [["strength β", [0, 20, 0.1]], ["gate g", [0, 1, 0.01]], ["power γ", [1, 20, 0.1]]].map(
-    ([label, limits]) => numberSlider(label, limits, (value) => change(label.split(" ")[0], value)));
+  const charts = Object.fromEntries(
+    Object.keys(FORMULAS).map((name) => [
+      name,
+      bars(
+        name,
+        name === "previous" &&
+          ((slot) =>
+            change(
+              "previous",
+              Array.from({ length: SLOTS }, (_, i) => Number(i === slot)),
+            )),
+      ),
+    ]),
+  );
+  const [strength, gate, power] = [
+    ["strength β", [0, 20, 0.1]],
+    ["gate g", [0, 1, 0.01]],
+    ["power γ", [1, 20, 0.1]],
+  ].map(([label, limits]) => numberSlider(label, limits, (value) => change(label.split(" ")[0], value)));
   let found = null;
-  const onward = pushButton("next step: previous ← w", () => change("previous", Array.from(found.sharpen)), { class: "attn-control" });
+  const onward = pushButton("next step: previous ← w", () => change("previous", Array.from(found.sharpen)), {
+    class: "attn-control",
+  });
   const again = pushButton("start again", () => setTraits(model, start), { class: "attn-link attn-control" });
   const moving = shifter(model, change);
   const state = words();
-  const title = html("p", { class: "attn-title" }, html("code", {}, "memory"), " ", html("i", {}, "M"), ", eight slots, and a key ", html("i", {}, "k"));
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const title = html(
+    "p",
+    { class: "attn-title" },
+    html("code", {}, "memory"),
+    " ",
+    html("i", {}, "M"),
+    ", eight slots, and a key ",
+    html("i", {}, "k"),
+  );
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Drag a slot or the key k, or move it with the arrow keys (with shift: further). Each chart is one stage; ",
-    "a slot stands in the same column in all of them.");
-  const root = widget(el, "addressing", "Addressing bench: how a head finds its slots", hint,
-    html("div", { class: "attn-bench" },
+    "a slot stands in the same column in all of them.",
+  );
+  const root = widget(
+    el,
+    "addressing",
+    "Addressing bench: how a head finds its slots",
+    hint,
+    html(
+      "div",
+      { class: "attn-bench" },
       html("div", { class: "attn-memory" }, title, memory, again, state),
-      html("div", { class: "attn-stages" },
-        stage("previous", charts.previous, html("p", { class: "attn-moves attn-control" }, "Click a slot: the head was there."), onward),
-        stage("content", charts.content, strength), stage("interpolate", charts.interpolate, gate),
-        stage("shift", charts.shift, moving), stage("sharpen", charts.sharpen, power))));
+      html(
+        "div",
+        { class: "attn-stages" },
+        stage(
+          "previous",
+          charts.previous,
+          html("p", { class: "attn-moves attn-control" }, "Click a slot: the head was there."),
+          onward,
+        ),
+        stage("content", charts.content, strength),
+        stage("interpolate", charts.interpolate, gate),
+        stage("shift", charts.shift, moving),
+        stage("sharpen", charts.sharpen, power),
+      ),
+    ),
+  );
 
   const draw = () => {
     const traits = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     found = address(traits);
     memory.draw(found.content);
     charts.previous.draw(traits.previous);
-    ORDER.forEach((name) => charts[name].draw(found[name]));
+    for (const name of ORDER) charts[name].draw(found[name]);
     strength.choose(traits.strength, fixed(traits.strength, 2));
     gate.choose(traits.gate, fixed(traits.gate, 2));
     power.choose(traits.power, fixed(traits.power, 2));

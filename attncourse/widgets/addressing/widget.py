@@ -1,13 +1,12 @@
 """The four stages by which a head of the Neural Turing Machine finds its slots, on a memory one can drag."""
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
-from ... import ntm
+from ...mechanisms import ntm
 from .. import bundle
-from ..base import vectors
+from ..base import Explorable, vectors
 
 EXTENT = 2.0  # the plane shows -2 .. 2 in both directions
 SLOTS = 8
@@ -25,7 +24,7 @@ def moves(scalar: Tensor, reach: int) -> Tensor:
 
         s(m) = max(0, 1 - |scalar - m|)                      Graves et al. 2014, sec. 3.3.2, in words
 
-    scalar (B, heads), from -reach to reach -> moves (B, heads, 2·reach + 1), as `ntm.shift` takes them
+    scalar (B, heads), from -reach to reach -> moves (B, heads, 2·reach + 1), as `ntm.rotate` takes them
     """
     if (farthest := scalar.abs().max()) > reach:
         raise ValueError(f"a shift by {farthest:g} goes beyond reach = {reach}; it needs at least {farthest.ceil():g}")
@@ -33,8 +32,8 @@ def moves(scalar: Tensor, reach: int) -> Tensor:
     return (1 - (scalar[..., None] - offsets).abs()).clamp_min(0)  # (B, heads, 2·reach + 1)
 
 
-class AddressingBench(anywidget.AnyWidget):
-    """One head over eight slots of two numbers: content → interpolate → shift → sharpen, as `attncourse.ntm`.
+class AddressingBench(Explorable):
+    """One head over eight slots of two numbers: content → interpolate → shift → sharpen, as `ntm` has them.
 
     Traits, both ways: memory (8, 2), key (2), previous: the weighting w_{t-1} (8), or the one slot that it is on;
     strength β, gate g, power γ; encoding of the shift: "softmax" of three `logits` for -1, 0, +1, or "scalar".
@@ -91,13 +90,13 @@ class AddressingBench(anywidget.AnyWidget):
         return moves(torch.tensor([[self.scalar]], dtype=torch.float64), SLOTS - 1)[0, 0]
 
     def stages(self) -> dict[str, Tensor]:
-        """What the picture shows, by `attncourse.ntm`.    -> {stage: weights (8,)}"""
+        """What the picture shows, by `attncourse.mechanisms.ntm`.    -> {stage: weights (8,)}"""
         memory, key, previous = (
             torch.tensor([x], dtype=torch.float64) for x in (self.memory, [self.key], [self.previous])
         )
         strength, gate, power = memory.new_tensor([self.strength, self.gate, self.power])[:, None, None]
         found = ntm.content(key, strength, memory)  # (1, 1, 8), and so on
         mixed = ntm.interpolate(found, previous, gate)
-        shifted = ntm.shift(mixed, self.moves()[None, None])
+        shifted = ntm.rotate(mixed, self.moves()[None, None])
         sharp = ntm.sharpen(shifted, power)
         return {name: w[0, 0] for name, w in zip(STAGES, (found, mixed, shifted, sharp), strict=True)}

@@ -1,7 +1,15 @@
-import {
-  additive, argmax, arrows, concat, fixed, follow, gru, gruCell, heatmap, html, linear, mix, onWidth, pick, pushButton,
-  remarks, row, setTraits, softmax, tanh, uniqueId, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { arrows, html, onWidth, uniqueId, widget } from "../lib/dom.mjs";
+import { heatmap } from "../lib/heatmap.mjs";
+import { gru, gruCell } from "../lib/recurrent.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { additive } from "../lib/scores.mjs";
+import { argmax, concat, linear, mix, pick, row, softmax, tanh } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "./widget.css";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
 const STOP = "∎"; // how END is shown
@@ -9,6 +17,7 @@ const MAX_STEPS = 11;
 
 // As attncourse.tasks.dates.normalise; the class is what Python's str.split() takes for a space.
 export function normalise(text) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what Python's str.split() takes for white space
   const spaces = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
   return text.normalize("NFKC").toLowerCase().split(spaces).filter(Boolean).join(" ");
 }
@@ -18,7 +27,7 @@ export function encode(text, alphabet) {
   return [...Array.from(text, (c) => (ids.has(c) ? ids.get(c) : UNKNOWN)), END];
 }
 
-// ---- RNNsearch, as attncourse.seq2seq ----
+// ---- RNNsearch, as attncourse.mechanisms.seq2seq ----
 
 function annotate(ids, p) {
   const x = ids.map((id) => row(p["encoder.embed.weight"], id));
@@ -66,7 +75,9 @@ export function translate(p, text, alphabet, target) {
 const quoted = (c) => (c === STOP ? "the end" : c === " " ? "a space" : `“${c}”`);
 
 function looked({ weights }, letters, source, i) {
-  const best = Array.from(weights[i].keys()).sort((a, b) => weights[i][b] - weights[i][a]).slice(0, 3);
+  const best = Array.from(weights[i].keys())
+    .sort((a, b) => weights[i][b] - weights[i][a])
+    .slice(0, 3);
   const seen = best.filter((j) => weights[i][j] >= 0.05).map((j) => `${quoted(source[j])} ${fixed(weights[i][j], 2)}`);
   return `For ${quoted(letters[i])} the model looked at ${seen.join(", ") || "everything a little"}.`;
 }
@@ -76,8 +87,8 @@ function cautions(characters, alphabet, limit, trained) {
   const some = strange.slice(0, 8).join(" ") + (strange.length > 8 ? " …" : "");
   return [
     characters.length > limit && `Only the first ${limit} of ${characters.length} characters are read.`,
-    characters.length > trained
-      && `The model was trained on at most ${trained} characters: beyond that its answer is unreliable.`,
+    characters.length > trained &&
+      `The model was trained on at most ${trained} characters: beyond that its answer is unreliable.`,
     strange.length && `Never seen in training, read as “unknown” and drawn as ▯: ${some}`,
   ].filter(Boolean);
 }
@@ -92,44 +103,80 @@ function letterRow(onpick) {
   const go = (i) => {
     const buttons = Array.from(node.children);
     at = Math.max(0, Math.min(buttons.length - 1, i));
-    buttons.forEach((button, j) => (button.tabIndex = j === at ? 0 : -1));
+    buttons.forEach((button, j) => {
+      button.tabIndex = j === at ? 0 : -1;
+    });
   };
   arrows(node, ([dx, dy]) => {
     go(at + dx - dy);
     if (node.children[at]) node.children[at].focus();
   });
   node.draw = (letters) => {
-    node.replaceChildren(...letters.map((letter, i) => html("button", {
-      type: "button", style: `--i:${i}`, class: letter === STOP && "attn-stop", "aria-label": letter === STOP && "end",
-      onpointerenter: () => onpick(i), onpointerleave: () => onpick(null), onblur: () => onpick(null),
-      onfocus: () => { go(i); onpick(i); },
-    }, letter)));
+    node.replaceChildren(
+      ...letters.map((letter, i) =>
+        html(
+          "button",
+          {
+            type: "button",
+            style: `--i:${i}`,
+            class: letter === STOP && "attn-stop",
+            "aria-label": letter === STOP && "end",
+            onpointerenter: () => onpick(i),
+            onpointerleave: () => onpick(null),
+            onblur: () => onpick(null),
+            onfocus: () => {
+              go(i);
+              onpick(i);
+            },
+          },
+          letter,
+        ),
+      ),
+    );
     go(0);
   };
-  node.mark = (i) =>
-    Array.from(node.children).forEach((button, j) => button.classList.toggle("attn-selected", j === i));
+  node.mark = (i) => {
+    Array.from(node.children).forEach((button, j) => {
+      button.classList.toggle("attn-selected", j === i);
+    });
+  };
   return node;
 }
 
 function render({ model, el }) {
   const id = uniqueId("date");
   const input = html("input", {
-    id, type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", maxlength: 1000,
+    id,
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    maxlength: 1000,
     oninput: () => ask(input.value),
   });
-  const buttons = model.get("examples").map(([lang, name, text]) =>
-    pushButton(name, () => ask(text), { lang }));
+  const buttons = model.get("examples").map(([lang, name, text]) => pushButton(name, () => ask(text), { lang }));
   const letters = letterRow((i) => select(i));
   const chart = html("div", { class: "attn-chart" });
-  const legend = html("p", { class: "attn-hint" },
-    "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.");
+  const legend = html(
+    "p",
+    { class: "attn-hint" },
+    "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.",
+  );
   const notes = remarks();
   const state = words(600);
-  const root = widget(el, "date-translator", "Date translator",
+  const root = widget(
+    el,
+    "date-translator",
+    "Date translator",
     html("label", { for: id, class: "attn-control" }, "Type a date in words, in any of seventeen languages"),
     html("div", { class: "attn-control" }, input),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
-    notes, letters, chart, legend, state);
+    notes,
+    letters,
+    chart,
+    legend,
+    state,
+  );
 
   let [shown, map, width] = [null, null, 0];
   const zoo = zooModel(model, root, update);
@@ -213,7 +260,7 @@ function render({ model, el }) {
   });
   const ends = [stop, follow(model, ["text"], update)];
   update();
-  return () => ends.forEach((end) => end());
+  return together(ends);
 }
 
 export default { render };

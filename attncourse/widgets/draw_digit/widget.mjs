@@ -1,10 +1,28 @@
-import {
-  argmax, conv2d, conv2dBackward, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, pushButton, remarks,
-  setTraits, softmax, toBase64, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
+import { html, widget } from "../lib/dom.mjs";
+import { drawingPen, inkLine } from "../lib/pen.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { argmax, linear, softmax } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "../lib/figures.css";
+import "../lib/meter.css";
+import "./widget.css";
 
-const LAYERS = [[2, 2], [2, 1], [1, 1], [1, 1]]; // stride and padding of each convolution, as attncourse.implicit.ConvNet
-const [BLUE, ORANGE] = [[86, 180, 233], [230, 159, 0]]; // more ink here raises the score, or lowers it
+const LAYERS = [
+  [2, 2],
+  [2, 1],
+  [1, 1],
+  [1, 1],
+]; // stride and padding of each convolution, as attncourse.mechanisms.implicit.ConvNet
+const [BLUE, ORANGE] = [
+  [86, 180, 233],
+  [230, 159, 0],
+]; // more ink here raises the score, or lowers it
 const NIB = 1.4; // the pen's radius in pixels: MNIST's strokes are two to three pixels wide
 
 // ---- the network ----
@@ -12,8 +30,13 @@ const NIB = 1.4; // the pen's radius in pixels: MNIST's strokes are two to three
 // A batch normalisation at rest is a factor and a shift: both go into the convolution before it.
 export function network(tensors) {
   const layers = LAYERS.map(([stride, padding], i) => {
-    const [weight, gamma, beta, mean, variance] = ["0.weight", "1.weight", "1.bias", "1.running_mean", "1.running_var"]
-      .map((name) => tensors[`features.${i}.${name}`]);
+    const [weight, gamma, beta, mean, variance] = [
+      "0.weight",
+      "1.weight",
+      "1.bias",
+      "1.running_mean",
+      "1.running_var",
+    ].map((name) => tensors[`features.${i}.${name}`]);
     const factor = gamma.data.map((g, o) => g / Math.sqrt(variance.data[o] + 1e-5));
     const size = weight.data.length / factor.length;
     return {
@@ -34,11 +57,16 @@ export function look({ layers, weight, bias }, image, target) {
     inputs.push({ shape, data: data.map((a) => Math.max(0, a)) });
   }
   const [K, h, w] = inputs[4].shape;
-  const mean = Float32Array.from({ length: K }, (_, k) =>
-    inputs[4].data.subarray(k * h * w, (k + 1) * h * w).reduce((a, b) => a + b, 0) / (h * w));
+  const mean = Float32Array.from(
+    { length: K },
+    (_, k) => inputs[4].data.subarray(k * h * w, (k + 1) * h * w).reduce((a, b) => a + b, 0) / (h * w),
+  );
   const scores = linear(mean, weight, bias);
   const asked = target < 0 ? argmax(scores) : target;
-  let slope = { shape: [K, h, w], data: inputs[4].data.map((_, n) => weight.data[asked * K + Math.floor(n / (h * w))] / (h * w)) };
+  let slope = {
+    shape: [K, h, w],
+    data: inputs[4].data.map((_, n) => weight.data[asked * K + Math.floor(n / (h * w))] / (h * w)),
+  };
   for (let i = layers.length - 1; i >= 0; i--) {
     const open = { shape: slope.shape, data: slope.data.map((g, n) => (inputs[i + 1].data[n] > 0 ? g : 0)) };
     slope = conv2dBackward(open, layers[i].weight, inputs[i].shape, layers[i].options);
@@ -54,9 +82,13 @@ export function share(gradient, pixels, size) {
   if (!ink.length) return null;
   const [rows, columns] = [ink.map((n) => Math.floor(n / size)), ink.map((n) => n % size)];
   const [top, bottom, left, right] = [Math.min(...rows), Math.max(...rows), Math.min(...columns), Math.max(...columns)];
-  const inside = (n) => Math.floor(n / size) >= top && Math.floor(n / size) <= bottom && n % size >= left && n % size <= right;
+  const inside = (n) =>
+    Math.floor(n / size) >= top && Math.floor(n / size) <= bottom && n % size >= left && n % size <= right;
   let [within, all] = [0, 0];
-  gradient.forEach((g, n) => { all += Math.abs(g); if (inside(n)) within += Math.abs(g); });
+  gradient.forEach((g, n) => {
+    all += Math.abs(g);
+    if (inside(n)) within += Math.abs(g);
+  });
   return { mass: within / all, area: ((bottom - top + 1) * (right - left + 1)) / (size * size) };
 }
 
@@ -77,27 +109,43 @@ function field(size, label) {
 function classes(onpick) {
   const rows = Array.from({ length: 10 }, (_, k) => {
     const [bar, number] = [html("span", { class: "attn-meter-fill" }), html("span", { class: "attn-meter-number" })];
-    const button = html("button", { type: "button", onclick: () => onpick(k) }, html("b", { "aria-hidden": true }, k), html("span", { class: "attn-hidden" }, `${k}: probability `), html("span", { class: "attn-meter" }, bar), number);
+    const button = html(
+      "button",
+      { type: "button", onclick: () => onpick(k) },
+      html("b", { "aria-hidden": true }, k),
+      html("span", { class: "attn-hidden" }, `${k}: probability `),
+      html("span", { class: "attn-meter" }, bar),
+      number,
+    );
     return { bar, number, button };
   });
-  const node = html("div", { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
-    ...rows.map((row) => row.button));
-  node.draw = (probabilities, asked) => rows.forEach(({ bar, number, button }, k) => {
-    bar.style.width = `${(100 * probabilities[k]).toFixed(1)}%`;
-    number.textContent = fixed(probabilities[k], 2);
-    button.setAttribute("aria-pressed", k === asked);
-  });
+  const node = html(
+    "div",
+    { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
+    ...rows.map((row) => row.button),
+  );
+  node.draw = (probabilities, asked) =>
+    rows.forEach(({ bar, number, button }, k) => {
+      bar.style.width = `${(100 * probabilities[k]).toFixed(1)}%`;
+      number.textContent = fixed(probabilities[k], 2);
+      button.setAttribute("aria-pressed", k === asked);
+    });
   return node;
 }
 
 function sentence({ probabilities, asked, gradient }, pixels, size) {
   const order = probabilities.map((_, k) => k).sort((a, b) => probabilities[b] - probabilities[a]);
-  const seen = order.slice(0, 2).map((k) => `${k} (${fixed(probabilities[k], 2)})`).join(", then ");
+  const seen = order
+    .slice(0, 2)
+    .map((k) => `${k} (${fixed(probabilities[k], 2)})`)
+    .join(", then ");
   const found = share(gradient, pixels, size);
   if (!found) return "The field is empty, and the network still has to name a class.";
   const percent = (x) => `${Math.round(100 * x)} %`;
-  return `The network reads ${seen}. The map is about ${asked}: ${percent(found.mass)} of it lies in the box around the `
-    + `ink, which is ${percent(found.area)} of the field.`;
+  return (
+    `The network reads ${seen}. The map is about ${asked}: ${percent(found.mass)} of it lies in the box around the ` +
+    `ink, which is ${percent(found.area)} of the field.`
+  );
 }
 
 function render({ model, el }) {
@@ -106,26 +154,57 @@ function render({ model, el }) {
 
   const drawing = field(size, "What is drawn");
   const map = field(size, "The gradient of the score");
-  const nib = drawingPen(size, (from, to) => { inkLine(pixels, size, NIB, from, to); update(); }, () => save());
+  const nib = drawingPen(
+    size,
+    (from, to) => {
+      inkLine(pixels, size, NIB, from, to);
+      update();
+    },
+    () => save(),
+  );
   const bars = classes((k) => setTraits(model, { target: model.get("target") === k ? -1 : k }));
   const button = (name, label, act) => pushButton(name, act, { "aria-label": label });
-  const stamps = model.get("examples").map(([name, row, column, data]) => button(name, `example: ${name}`, () => {
+  const stamps = model.get("examples").map(([name, row, column, data]) =>
+    button(name, `example: ${name}`, () => {
+      pixels = new Uint8Array(size * size);
+      fromBase64(data).forEach((ink, n) => {
+        pixels[(row + Math.floor(n / 28)) * size + column + (n % 28)] = ink;
+      });
+      save();
+    }),
+  );
+  const clear = button("clear", "clear the field", () => {
     pixels = new Uint8Array(size * size);
-    fromBase64(data).forEach((ink, n) => (pixels[(row + Math.floor(n / 28)) * size + column + (n % 28)] = ink));
     save();
-  }));
-  const clear = button("clear", "clear the field", () => { pixels = new Uint8Array(size * size); save(); });
+  });
   const notes = remarks();
   const state = words();
-  const key = html("p", { class: "attn-key-line" }, html("i", { class: "attn-up" }), " more ink here raises the score, ",
-    html("i", { class: "attn-low" }), " lowers it");
-  const figure = (caption, ...nodes) => html("figure", {}, html("div", { class: "attn-field" }, ...nodes), html("figcaption", {}, caption));
+  const key = html(
+    "p",
+    { class: "attn-key-line" },
+    html("i", { class: "attn-up" }),
+    " more ink here raises the score, ",
+    html("i", { class: "attn-low" }),
+    " lowers it",
+  );
+  const figure = (caption, ...nodes) =>
+    html("figure", {}, html("div", { class: "attn-field" }, ...nodes), html("figcaption", {}, caption));
   const caption = html("span", {}, "∂ score / ∂ pixel");
-  const root = widget(el, "draw-digit", "Draw a digit",
-    html("p", { class: "attn-hint attn-control" }, "Draw a digit anywhere, about half as high as the field. By keyboard: arrow keys move the pen, space sets it down or lifts it. Choose a class to ask what would raise its score."),
+  const root = widget(
+    el,
+    "draw-digit",
+    "Draw a digit",
+    html(
+      "p",
+      { class: "attn-hint attn-control" },
+      "Draw a digit anywhere, about half as high as the field. By keyboard: arrow keys move the pen, space sets it down or lifts it. Choose a class to ask what would raise its score.",
+    ),
     html("div", { class: "attn-stamps attn-control", role: "group", "aria-label": "Examples" }, ...stamps, clear),
     html("div", { class: "attn-figures" }, figure("your digit", drawing, nib), figure(caption, map), bars),
-    key, notes, state);
+    key,
+    notes,
+    state,
+  );
   const zoo = zooModel(model, root, update);
 
   function save() {
@@ -157,13 +236,24 @@ function render({ model, el }) {
       net = net || network(zoo.net);
       notes.say();
       const started = performance.now();
-      const found = look(net, Float32Array.from(pixels, (p) => p / 255), model.get("target"));
+      const found = look(
+        net,
+        Float32Array.from(pixels, (p) => p / 255),
+        model.get("target"),
+      );
       root.dataset.milliseconds = performance.now() - started;
       show(found);
     } else if (toBase64(pixels) === example.image && model.get("target") === example.target) {
       notes.say();
-      const gradient = Float32Array.from(new Int8Array(fromBase64(example.map).buffer), (g) => (g / 127) * example.scale);
-      show({ probabilities: example.probabilities, gradient, asked: example.target < 0 ? argmax(example.probabilities) : example.target });
+      const gradient = Float32Array.from(
+        new Int8Array(fromBase64(example.map).buffer),
+        (g) => (g / 127) * example.scale,
+      );
+      show({
+        probabilities: example.probabilities,
+        gradient,
+        asked: example.target < 0 ? argmax(example.probabilities) : example.target,
+      });
     } else {
       notes.say(zoo.wait());
       if (zoo.failed) state.say("Nothing is read without the weights.");
@@ -182,7 +272,10 @@ function render({ model, el }) {
 
   const end = follow(model, ["image", "target"], adopt);
   compute();
-  return () => { cancelAnimationFrame(waiting); end(); };
+  return () => {
+    cancelAnimationFrame(waiting);
+    end();
+  };
 }
 
 export default { render };

@@ -91,7 +91,8 @@ class DrawDigit(ZooWidget):
 
     def run(self) -> tuple[Tensor, Tensor]:
         """-> probabilities (10,), gradient of the target's score (SIZE, SIZE)"""
-        from ... import implicit, zoo
+        from ... import zoo
+        from ...mechanisms import implicit
 
         model, _ = zoo.load(self.zoo)
         x = unpack(self.image)

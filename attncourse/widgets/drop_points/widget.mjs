@@ -1,12 +1,24 @@
-import {
-  additive, argmax, concat, draggable, feedForward, fixed, follow, heatmap, html, layerNorm, linear, lstmCell, memorise,
-  multiHead, onWidth, pick, plane, plus, projected, pushButton, remarks, row, setTraits, softmax, svg, tanh, transport,
-  upTo, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, onWidth, svg, widget } from "../lib/dom.mjs";
+import { heatmap } from "../lib/heatmap.mjs";
+import { plane } from "../lib/plane.mjs";
+import { draggable } from "../lib/point.mjs";
+import { lstmCell } from "../lib/recurrent.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { additive } from "../lib/scores.mjs";
+import { argmax, concat, linear, pick, row, softmax, tanh, upTo } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
+import { feedForward, layerNorm, memorise, multiHead, plus, projected } from "../lib/transformer.mjs";
+import { transport } from "../lib/transport.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "../lib/marks.css";
+import "./widget.css";
 
 const STOP = 0;
 
-// ---- the network: attncourse.pointer with the encoder Attending; a matrix is its rows laid end to end ----
+// ---- the network: attncourse.mechanisms.pointer with the encoder Attending; a matrix is its rows laid end to end ----
 
 function layer(x, p, heads) {
   const [seen, attention] = [layerNorm(x, pick(p, "residuals.0.norm")), pick(p, "attention")];
@@ -17,7 +29,8 @@ function layer(x, p, heads) {
 function annotate(net, points, heads) {
   const last = Math.max(1, points.length - 1);
   let x = projected(Float32Array.from(points.flatMap(([a, b], j) => [a, b, j / last])), net, "encoder.embed");
-  for (let l = 0; net[`encoder.layers.${l}.attention.out.weight`]; l++) x = layer(x, pick(net, `encoder.layers.${l}`), heads);
+  for (let l = 0; net[`encoder.layers.${l}.attention.out.weight`]; l++)
+    x = layer(x, pick(net, `encoder.layers.${l}`), heads);
   return layerNorm(x, pick(net, "encoder.last"));
 }
 
@@ -43,7 +56,8 @@ export function solve(net, points, task, heads) {
     const query = linear(memory[0], p["score.W_q.weight"]);
     const scores = keys.map((key) => additive(query, key, p["score.v"].data));
     weights.push(Array.from(softmax(scores, allowed(task, symbols, n))));
-    symbols.push((last = argmax(weights.at(-1))));
+    last = argmax(weights.at(-1));
+    symbols.push(last);
   } while (last !== STOP);
   return { symbols, weights };
 }
@@ -54,7 +68,8 @@ const left = ([ax, ay], [bx, by], [cx, cy]) => (bx - ax) * (cy - ay) - (by - ay)
 const distance = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
 const along = (points, cycle) => cycle.map((s, i) => [points[s - 1], points[cycle[(i + 1) % cycle.length] - 1]]);
 export const length = (points, cycle) => along(points, cycle).reduce((sum, [a, b]) => sum + distance(a, b), 0);
-export const area = (points, cycle) => along(points, cycle).reduce((sum, [a, b]) => sum + (a[0] * b[1] - b[0] * a[1]) / 2, 0);
+export const area = (points, cycle) =>
+  along(points, cycle).reduce((sum, [a, b]) => sum + (a[0] * b[1] - b[0] * a[1]) / 2, 0);
 
 // Andrew's monotone chain
 export function hull(points) {
@@ -72,8 +87,8 @@ export function hull(points) {
   return [...cycle.slice(lead), ...cycle.slice(0, lead)];
 }
 
-// Held & Karp: home(at, rest) is the shortest way from a point through the set `rest` (a bit a point) to the first, and its
-// next point; every set is looked at once
+// Held & Karp: home(at, rest) is the shortest way from a point through the set `rest` (one bit per point) to the first,
+// and its next point; every set is looked at once
 export function tour(points) {
   const known = new Map();
   const home = (at, rest) => {
@@ -90,7 +105,10 @@ export function tour(points) {
     return best;
   };
   const cycle = [1];
-  for (let [at, rest] = [0, 2 ** points.length - 2]; rest; rest &= ~(1 << at)) cycle.push((at = home(at, rest)[1]) + 1);
+  for (let [at, rest] = [0, 2 ** points.length - 2]; rest; rest &= ~(1 << at)) {
+    at = home(at, rest)[1];
+    cycle.push(at + 1);
+  }
   return area(points, cycle) < 0 ? [1, ...cycle.slice(1).reverse()] : cycle;
 }
 
@@ -99,8 +117,12 @@ export function tour(points) {
 // From disc to disc, with a head
 function arrow([ax, ay], [bx, by], name) {
   const [size, angle] = [Math.hypot(bx - ax, by - ay), Math.atan2(by - ay, bx - ax)];
-  return svg("g", { class: `attn-arrow ${name}`, transform: `translate(${ax} ${ay}) rotate(${(180 * angle) / Math.PI})` },
-    svg("path", { d: `M13 0H${size - 21}` }), svg("path", { class: "attn-tip", d: `M${size - 15} 0l-10 5v-10Z` }));
+  return svg(
+    "g",
+    { class: `attn-arrow ${name}`, transform: `translate(${ax} ${ay}) rotate(${(180 * angle) / Math.PI})` },
+    svg("path", { d: `M13 0H${size - 21}` }),
+    svg("path", { class: "attn-tip", d: `M${size - 15} 0l-10 5v-10Z` }),
+  );
 }
 
 // The unit square, with a margin
@@ -111,8 +133,15 @@ function square(label) {
   return { node, toPixel, toPlane };
 }
 
-const disc = (i, ...more) => svg("g", { class: "attn-drop-point" }, ...more, svg("circle", { r: 12, class: "attn-disc" }),
-  svg("circle", { r: 12, class: "attn-cell", "fill-opacity": 0 }), svg("text", {}, i + 1));
+const disc = (i, ...more) =>
+  svg(
+    "g",
+    { class: "attn-drop-point" },
+    ...more,
+    svg("circle", { r: 12, class: "attn-disc" }),
+    svg("circle", { r: 12, class: "attn-cell", "fill-opacity": 0 }),
+    svg("text", {}, i + 1),
+  );
 
 const fillBy = (node, weight) => {
   node.querySelector(".attn-cell").setAttribute("fill-opacity", weight.toFixed(3));
@@ -123,8 +152,13 @@ const fillBy = (node, weight) => {
 function board({ get, set, limit }) {
   const { node, toPixel, toPlane } = square("Points in the unit square. Click a free place to add one.");
   const [lines, dots, box] = [svg("g", {}), svg("g", {}), { x: -24, y: -10, width: 48, height: 20, rx: 5 }];
-  const stop = svg("g", { class: "attn-drop-stop", transform: "translate(368 386)" },
-    svg("rect", box), svg("rect", { ...box, class: "attn-cell" }), svg("text", { y: 5 }, "stop"));
+  const stop = svg(
+    "g",
+    { class: "attn-drop-stop", transform: "translate(368 386)" },
+    svg("rect", box),
+    svg("rect", { ...box, class: "attn-cell" }),
+    svg("text", { y: 5 }, "stop"),
+  );
   node.append(lines, stop, dots);
   let handles = [];
   node.addEventListener("click", (event) => {
@@ -134,23 +168,51 @@ function board({ get, set, limit }) {
   });
   const handle = (i) => {
     const point = disc(i, svg("circle", { r: 21, class: "attn-touch" }));
-    draggable(point, { label: `point ${i + 1}; Delete takes it away`, extent: 0.5, centre: 0.5, toPlane, step: 0.02, bigStep: 0.1,
-      get: () => get()[i], set: (at) => set(get().map((p, j) => (j === i ? at : p)), i) });
+    draggable(point, {
+      label: `point ${i + 1}; Delete takes it away`,
+      extent: 0.5,
+      centre: 0.5,
+      toPlane,
+      step: 0.02,
+      bigStep: 0.1,
+      get: () => get()[i],
+      set: (at) =>
+        set(
+          get().map((p, j) => (j === i ? at : p)),
+          i,
+        ),
+    });
     point.addEventListener("focus", () => (node.chosen = i));
     point.addEventListener("keydown", (event) => {
       if (event.key !== "Delete" && event.key !== "Backspace") return;
       event.preventDefault();
-      if (get().length > 3) set(get().filter((_, j) => j !== i), Math.max(0, i - 1));
+      if (get().length > 3)
+        set(
+          get().filter((_, j) => j !== i),
+          Math.max(0, i - 1),
+        );
     });
     return point;
   };
-  node.focusOn = (i) => handles[i] && handles[i].focus({ preventScroll: true });
+  node.focusOn = (i) => handles[i]?.focus({ preventScroll: true });
   node.draw = (points, { symbols, weights }, shown) => {
-    if (handles.length !== points.length) dots.replaceChildren(...(handles = points.map((_, i) => handle(i))));
+    if (handles.length !== points.length) {
+      handles = points.map((_, i) => handle(i));
+      dots.replaceChildren(...handles);
+    }
     const [path, pixels] = [symbols.slice(0, shown), points.map(toPixel)];
     const now = shown ? weights[shown - 1] : new Float32Array(points.length + 1);
-    lines.replaceChildren(...path.slice(1).map((to, t) => arrow(pixels[path[t] - 1], pixels[(to === STOP ? path[0] : to) - 1],
-      to === STOP ? "attn-closing" : t === shown - 2 && shown < symbols.length ? "attn-now" : "")));
+    lines.replaceChildren(
+      ...path
+        .slice(1)
+        .map((to, t) =>
+          arrow(
+            pixels[path[t] - 1],
+            pixels[(to === STOP ? path[0] : to) - 1],
+            to === STOP ? "attn-closing" : t === shown - 2 && shown < symbols.length ? "attn-now" : "",
+          ),
+        ),
+    );
     handles.forEach((point, i) => {
       point.setAttribute("transform", `translate(${pixels[i].join(" ")})`);
       point.tell(points[i]);
@@ -170,8 +232,13 @@ function answerBoard() {
   node.draw = (points, cycle) => {
     const at = points.map(toPixel);
     const discs = at.map((_, i) => disc(i));
-    discs.forEach((point, i) => point.setAttribute("transform", `translate(${at[i].join(" ")})`));
-    inside.replaceChildren(svg("polygon", { class: "attn-drop-exact", points: cycle.map((s) => at[s - 1].join()).join(" ") }), ...discs);
+    discs.forEach((point, i) => {
+      point.setAttribute("transform", `translate(${at[i].join(" ")})`);
+    });
+    inside.replaceChildren(
+      svg("polygon", { class: "attn-drop-exact", points: cycle.map((s) => at[s - 1].join()).join(" ") }),
+      ...discs,
+    );
     node.setAttribute("aria-label", `The exact answer: ${cycle.join(", ")}`);
   };
   return node;
@@ -181,27 +248,41 @@ function answerBoard() {
 
 // The same points, each with the same neighbours
 const same = (a, b) => {
-  const edges = (cycle) => cycle.map((s, i) => [s, cycle[(i + 1) % cycle.length]].sort().join()).sort().join(" ");
+  const edges = (cycle) =>
+    cycle
+      .map((s, i) => [s, cycle[(i + 1) % cycle.length]].sort().join())
+      .sort()
+      .join(" ");
   return edges(a) === edges(b);
 };
 
 function verdict(task, points, answer, exact) {
   if (same(answer, exact)) return task === "hull" ? "This is the hull." : "This is the shortest tour.";
-  if (task === "tsp") return `Its tour is ${fixed(100 * (length(points, answer) / length(points, exact) - 1), 1)}% longer than the shortest.`;
+  if (task === "tsp")
+    return `Its tour is ${fixed(100 * (length(points, answer) / length(points, exact) - 1), 1)}% longer than the shortest.`;
   const missing = exact.filter((s) => !answer.includes(s));
   const extra = answer.filter((s) => !exact.includes(s));
-  const named = [missing.length && `leaves out ${missing.join(", ")}`, extra.length && `takes in ${extra.join(", ")}`].filter(Boolean);
-  return `This is not the hull: it ${named.join(" and ") || "goes round in another order"}; `
-    + `its area is ${fixed(100 * Math.abs(area(points, answer)) / area(points, exact), 1)}% of the hull's.`;
+  const named = [
+    missing.length && `leaves out ${missing.join(", ")}`,
+    extra.length && `takes in ${extra.join(", ")}`,
+  ].filter(Boolean);
+  return (
+    `This is not the hull: it ${named.join(" and ") || "goes round in another order"}; ` +
+    `its area is ${fixed((100 * Math.abs(area(points, answer))) / area(points, exact), 1)}% of the hull's.`
+  );
 }
 
 function sentence({ symbols, weights }, shown, judged) {
   const name = (s) => (s === STOP ? "stop" : `point ${s}`);
   if (!shown) return "Nothing is pointed at yet.";
   const [now, t] = [weights[shown - 1], shown - 1];
-  const most = upTo(now.length).sort((a, b) => now[b] - now[a]).slice(0, 3).filter((s) => now[s] >= 0.005);
-  const chosen = `Step ${shown} of ${symbols.length}: ${t ? `after ${name(symbols[t - 1])} ` : "first "}it points at `
-    + `${most.map((s) => `${name(s)} (${fixed(now[s], 2)})`).join(", then ")}.`;
+  const most = upTo(now.length)
+    .sort((a, b) => now[b] - now[a])
+    .slice(0, 3)
+    .filter((s) => now[s] >= 0.005);
+  const chosen =
+    `Step ${shown} of ${symbols.length}: ${t ? `after ${name(symbols[t - 1])} ` : "first "}it points at ` +
+    `${most.map((s) => `${name(s)} (${fixed(now[s], 2)})`).join(", then ")}.`;
   return shown < symbols.length ? chosen : `${chosen} The answer: ${symbols.slice(0, -1).join(", ")}. ${judged}`;
 }
 
@@ -230,24 +311,41 @@ function render({ model, el }) {
     if (get().length > 3) set(get().filter((_, j) => j !== chosen));
   });
   const [sizes, what] = task === "hull" ? [[5, 10, 20], "hull"] : [[5, 8, 10], "shortest tour"];
-  const root = widget(el, "drop-points", `Drop points: a pointer network draws their ${what}`,
-    html("p", { class: "attn-hint attn-control" }, "Click a free place to add a point, drag a point to move it; with the keyboard, arrow keys move a point "
-      + `and Delete takes it away. 3 to ${limit} points.`),
+  const root = widget(
+    el,
+    "drop-points",
+    `Drop points: a pointer network draws their ${what}`,
+    html(
+      "p",
+      { class: "attn-hint attn-control" },
+      "Click a free place to add a point, drag a point to move it; with the keyboard, arrow keys move a point " +
+        `and Delete takes it away. 3 to ${limit} points.`,
+    ),
     html("div", { class: "attn-drop-buttons attn-control" }, ...sizes.map(scatter), add, take),
     notes,
-    html("div", { class: "attn-drop-row" },
+    html(
+      "div",
+      { class: "attn-drop-row" },
       html("div", {}, plot, html("p", { class: "attn-hint" }, "the network: filled is where it points now")),
-      html("div", {}, exactly, html("p", { class: "attn-hint" }, `exact: the ${what}`))),
-    run, judged, map, state);
+      html("div", {}, exactly, html("p", { class: "attn-hint" }, `exact: the ${what}`)),
+    ),
+    run,
+    judged,
+    map,
+    state,
+  );
   const zoo = zooModel(model, root, update);
 
-  // The distribution of every step; a row is a step, a column a point
+  // The distribution of every step; one row per step, one column per point
   function table(width) {
     if (!found || !width) return;
     const columns = upTo(get().length + 1).map((s) => ({ text: s === STOP ? "■" : s }));
     const label = "Pointing distribution: a row for each step, a column for stop and for each point";
     const heat = heatmap({ rows: upTo(total()).map((t) => t + 1), columns, weights: found.weights, width, label });
-    map.replaceChildren(html("p", { class: "attn-hint" }, "all steps: a row for each, a column for stop (■) and for each point"), heat);
+    map.replaceChildren(
+      html("p", { class: "attn-hint" }, "all steps: a row for each, a column for stop (■) and for each point"),
+      heat,
+    );
     heat.select(run.at() ? run.at() - 1 : null);
   }
 
@@ -268,7 +366,11 @@ function render({ model, el }) {
     if (now !== key || !found) {
       exact = task === "hull" ? hull(points) : tour(points);
       exactly.draw(points, exact);
-      found = zoo.net ? solve(zoo.net, points, task, model.get("heads")) : now === JSON.stringify(example.points) ? example : null;
+      found = zoo.net
+        ? solve(zoo.net, points, task, model.get("heads"))
+        : now === JSON.stringify(example.points)
+          ? example
+          : null;
       if (!found) {
         plot.draw(points, { symbols: [] }, 0);
         judged.textContent = "";
@@ -285,7 +387,7 @@ function render({ model, el }) {
 
   const ends = [follow(model, ["points"], update), follow(model, ["arrows"], draw), onWidth(map, table), run.halt];
   update();
-  return () => ends.forEach((end) => end());
+  return together(ends);
 }
 
 export default { render };

@@ -60,7 +60,7 @@ class DropPoints(ZooWidget):
     def run(self) -> tuple[Tensor, Tensor]:
         """-> symbols (T,), ended by STOP; the distribution at each step (T, 1 + n)"""
         from ... import zoo
-        from ...pointer import solve
+        from ...mechanisms.pointer import solve
 
         model, _ = zoo.load(self.zoo)
         points, n = torch.tensor([self.points]), len(self.points)

@@ -1,4 +1,8 @@
-import { html, radios, svg, uniqueId, widget, words } from "../lib.mjs";
+import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { follow } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "./widget.css";
 
 const [UNIT, ROW, LEFT, TOP] = [65, 38, 68, 34];
 
@@ -22,33 +26,67 @@ function curve(from, to) {
 
 function picture(model, pick) {
   const [nodes, lanes, years] = ["nodes", "lanes", "years"].map((name) => model.get(name));
-  const at = Object.fromEntries(nodes.map((n) =>
-    [n.name, { x: LEFT + n.x * UNIT, y: TOP + n.y * ROW, half: 10 + n.short.length * 3.4 }]));
+  const at = Object.fromEntries(
+    nodes.map((n) => [n.name, { x: LEFT + n.x * UNIT, y: TOP + n.y * ROW, half: 10 + n.short.length * 3.4 }]),
+  );
   const [width, floor] = [LEFT + 10 * UNIT + 42, TOP + Math.max(...nodes.map((n) => n.y)) * ROW + 26];
   const head = uniqueId("head");
-  const arrow = svg("marker", { id: head, viewBox: "0 0 6 6", refX: 1, refY: 3, markerWidth: 6, markerHeight: 6,
-    orient: "auto", markerUnits: "userSpaceOnUse" }, svg("path", { d: "M0,0 L6,3 L0,6 z" }));
-  const node = svg("svg", { viewBox: `0 0 ${width} ${floor + 22}`, role: "radiogroup", class: "attn-family-map",
-    "aria-label": "Mechanisms in the order of time" }, svg("defs", {}, arrow));
-  lanes.forEach(([name, y]) => node.append(svg("text", { x: 2, y: TOP + y * ROW - 20, class: "attn-lane" }, name)));
+  const arrow = svg(
+    "marker",
+    {
+      id: head,
+      viewBox: "0 0 6 6",
+      refX: 1,
+      refY: 3,
+      markerWidth: 6,
+      markerHeight: 6,
+      orient: "auto",
+      markerUnits: "userSpaceOnUse",
+    },
+    svg("path", { d: "M0,0 L6,3 L0,6 z" }),
+  );
+  const node = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${floor + 22}`,
+      role: "radiogroup",
+      class: "attn-family-map",
+      "aria-label": "Mechanisms in the order of time",
+    },
+    svg("defs", {}, arrow),
+  );
+  for (const [name, y] of lanes) node.append(svg("text", { x: 2, y: TOP + y * ROW - 20, class: "attn-lane" }, name));
   node.append(svg("line", { x1: 0, x2: width, y1: floor, y2: floor, class: "attn-base" }));
   years.forEach(([year, x]) => {
-    node.append(svg("line", { x1: LEFT + x * UNIT, x2: LEFT + x * UNIT, y1: floor, y2: floor + 5, class: "attn-base" }));
+    node.append(
+      svg("line", { x1: LEFT + x * UNIT, x2: LEFT + x * UNIT, y1: floor, y2: floor + 5, class: "attn-base" }),
+    );
     node.append(svg("text", { x: LEFT + x * UNIT, y: floor + 18, class: "attn-year" }, year));
   });
-  const edges = nodes.flatMap((n) => n.took.map(([giver]) => {
-    const path = svg("path", { d: curve(at[giver], at[n.name]), class: "attn-edge", "marker-end": `url(#${head})` });
-    node.append(path);
-    return { path, ends: [giver, n.name] };
-  }));
+  const edges = nodes.flatMap((n) =>
+    n.took.map(([giver]) => {
+      const path = svg("path", { d: curve(at[giver], at[n.name]), class: "attn-edge", "marker-end": `url(#${head})` });
+      node.append(path);
+      return { path, ends: [giver, n.name] };
+    }),
+  );
   const marks = nodes.map((n) => {
     const { x, y, half } = at[n.name];
     const box = svg("rect", { x: x - half, y: y - 13, width: 2 * half, height: 26, rx: 6 });
     const enabled = () => group.getAttribute("aria-disabled") === "false";
     const hard = n.kinds.read.includes("hard") ? "attn-hard" : "";
-    const group = svg("g", { class: `attn-node attn-${n.kinds["looks at"][0] || "none"} ${hard}`, role: "radio",
-      "aria-label": `${n.name}, ${n.year}`, "data-name": n.name, onclick: () => enabled() && pick(n.name) },
-    box, svg("text", { x, y }, n.short));
+    const group = svg(
+      "g",
+      {
+        class: `attn-node attn-${n.kinds["looks at"][0] || "none"} ${hard}`,
+        role: "radio",
+        "aria-label": `${n.name}, ${n.year}`,
+        "data-name": n.name,
+        onclick: () => enabled() && pick(n.name),
+      },
+      box,
+      svg("text", { x, y }, n.short),
+    );
     node.append(group);
     return { group, name: n.name };
   });
@@ -71,9 +109,14 @@ function picture(model, pick) {
 function sentence(node, nodes, properties) {
   const kinds = properties.flatMap(([name]) => node.kinds[name]).join(", ");
   const took = node.took.map(([giver, what]) => `${what} (${giver})`).join("; ");
-  const gave = nodes.filter((n) => n.took.some(([giver]) => giver === node.name)).map((n) => n.name).join(", ");
-  return `${node.name}, ${node.year}: ${node.adds}. ${kinds ? `Kind: ${kinds}. ` : ""}`
-    + `${took ? `It took: ${took}. ` : ""}${gave ? `Taken up by: ${gave}.` : ""}`;
+  const gave = nodes
+    .filter((n) => n.took.some(([giver]) => giver === node.name))
+    .map((n) => n.name)
+    .join(", ");
+  return (
+    `${node.name}, ${node.year}: ${node.adds}. ${kinds ? `Kind: ${kinds}. ` : ""}` +
+    `${took ? `It took: ${took}. ` : ""}${gave ? `Taken up by: ${gave}.` : ""}`
+  );
 }
 
 function render({ model, el }) {
@@ -99,11 +142,23 @@ function render({ model, el }) {
   const stage = html("div", { class: "attn-family-stage" }, map);
   const [count, link] = [html("p", { class: "attn-count", role: "status" }), html("p", { class: "attn-where" })];
   const state = words();
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Choose a mechanism, or go through them with the arrow keys. An arrow on the map: the idea is in both, and was ",
-    "in the earlier one first. Dashed: hard. Blue: looks at items, orange: at places.");
-  const root = widget(el, "family", "The family of attention: a map that can be filtered",
-    hint, html("div", { class: "attn-filters attn-control" }, ...filters.map((f) => f.group)), stage, count, state, link);
+    "in the earlier one first. Dashed: hard. Blue: looks at items, orange: at places.",
+  );
+  const root = widget(
+    el,
+    "family",
+    "The family of attention: a map that can be filtered",
+    hint,
+    html("div", { class: "attn-filters attn-control" }, ...filters.map((f) => f.group)),
+    stage,
+    count,
+    state,
+    link,
+  );
 
   map.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -117,20 +172,20 @@ function render({ model, el }) {
   });
   const draw = () => {
     const [left, selected] = [matching(), nodes.find((n) => n.name === model.get("selected"))];
-    filters.forEach(({ property, group }) => group.choose(model.get("filters")[property] || "all"));
+    for (const { property, group } of filters) group.choose(model.get("filters")[property] || "all");
     map.draw(selected.name, left);
-    count.textContent = left.length === nodes.length ? `${nodes.length} mechanisms.`
-      : `${left.length} of ${nodes.length} mechanisms: ${left.join(", ") || "none has all of this"}.`;
+    count.textContent =
+      left.length === nodes.length
+        ? `${nodes.length} mechanisms.`
+        : `${left.length} of ${nodes.length} mechanisms: ${left.join(", ") || "none has all of this"}.`;
     state.say(sentence(selected, nodes, properties));
     const [href, where] = [linkTo(selected), `Chapter ${selected.chapter} builds it`];
     const inside = href ? html("a", { href, ...(href.includes(".ipynb") ? { target: "_blank" } : {}) }, where) : where;
     link.replaceChildren(inside, ".");
     root.dataset.matching = JSON.stringify(left);
   };
-  const names = ["change:selected", "change:filters"];
-  names.forEach((name) => model.on(name, draw));
   draw();
-  return () => names.forEach((name) => model.off(name, draw));
+  return follow(model, ["selected", "filters"], draw);
 }
 
 export default { render };

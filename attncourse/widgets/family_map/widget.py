@@ -1,10 +1,10 @@
 """The family of attention on one map: time from left to right, a lane for each part of the course, filters by kind."""
 
-import anywidget
 import traitlets
 
 from ... import family
 from .. import bundle
+from ..base import Explorable
 
 
 def nodes() -> list[dict]:
@@ -27,7 +27,7 @@ def nodes() -> list[dict]:
     ]
 
 
-class FamilyMap(anywidget.AnyWidget):
+class FamilyMap(Explorable):
     """Choose a mechanism to see what it adds, what it took from whom, and where it is built; filter by kind.
 
     Traits, both ways: selected, a mechanism's name; filters, {"read": "soft", …}: a property is absent or one of

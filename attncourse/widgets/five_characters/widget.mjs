@@ -1,13 +1,21 @@
-import {
-  argmax, concat, conv2d, dot, drawingPen, fixed, follow, fromBase64, html, inkLine, linear, mix, pick, pushButton,
-  remarks, row, setTraits, softmax, toBase64, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { conv2d } from "../lib/convolution.mjs";
+import { html, widget } from "../lib/dom.mjs";
+import { drawingPen, inkLine } from "../lib/pen.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { argmax, concat, dot, linear, mix, pick, softmax } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "./widget.css";
 
 const [WAYS, SIDE] = [5, 28];
-const STRIDES = [2, 2, 1, 2]; // of attncourse.snail.Embed
+const STRIDES = [2, 2, 1, 2]; // of attncourse.mechanisms.snail.Embed
 const NIB = 1.5; // the pen's radius in pixels
 
-// ---- the network, as attncourse.snail ----
+// ---- the network, as attncourse.mechanisms.snail ----
 
 // n numbers at a time to mean 0 and variance 1; then a factor and a shift, `each` for so many numbers
 export function normalise(x, n, { weight, bias }, each) {
@@ -41,8 +49,12 @@ export function embed(tensors, image) {
 
 // xs: a vector for each time -> [x ; what was read], and the weights of every time
 function look(xs, p) {
-  const [q, k, v] = ["query", "key", "value"].map((name) => xs.map((x) => linear(x, p[`${name}.weight`], p[`${name}.bias`])));
-  const weights = q.map((query, t) => softmax(k.slice(0, t + 1).map((key) => dot(query, key) / Math.sqrt(query.length))));
+  const [q, k, v] = ["query", "key", "value"].map((name) =>
+    xs.map((x) => linear(x, p[`${name}.weight`], p[`${name}.bias`])),
+  );
+  const weights = q.map((query, t) =>
+    softmax(k.slice(0, t + 1).map((key) => dot(query, key) / Math.sqrt(query.length))),
+  );
   return { xs: xs.map((x, t) => concat(x, mix(weights[t], v.slice(0, t + 1)))), weights };
 }
 
@@ -82,11 +94,17 @@ export function answer(tensors, vectors) {
 
 // Ink in the page's own text colour: the ground stays transparent.
 function picture(label) {
-  const node = html("canvas", { width: SIDE, height: SIDE, ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true }) });
+  const node = html("canvas", {
+    width: SIDE,
+    height: SIDE,
+    ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true }),
+  });
   const context = node.getContext("2d");
   node.paint = (pixels) => {
     const image = context.createImageData(SIDE, SIDE);
-    pixels.forEach((ink, n) => image.data.set([0, 0, 0, ink], 4 * n));
+    pixels.forEach((ink, n) => {
+      image.data.set([0, 0, 0, ink], 4 * n);
+    });
     context.putImageData(image, 0, 0);
   };
   return node;
@@ -100,8 +118,12 @@ const NAMES = ["character 1", "character 2", "character 3", "character 4", "char
 function board(onpick) {
   const slots = NAMES.map((name, i) => {
     const canvas = picture();
-    const button = html("button", { type: "button", onclick: () => onpick(i), "aria-label": `edit ${name}` }, canvas,
-      html("span", { "aria-hidden": true }, i < WAYS ? i + 1 : "?"));
+    const button = html(
+      "button",
+      { type: "button", onclick: () => onpick(i), "aria-label": `edit ${name}` },
+      canvas,
+      html("span", { "aria-hidden": true }, i < WAYS ? i + 1 : "?"),
+    );
     return { canvas, button };
   });
   const rows = ["answer", "look 1", "look 2", "look 3"].map((name) => {
@@ -109,20 +131,32 @@ function board(onpick) {
     return { cells, node: html("tr", {}, html("th", { scope: "row" }, name), ...cells) };
   });
   const head = html("tr", {}, html("td", {}), ...slots.map(({ button }) => html("th", { scope: "col" }, button)));
-  const node = html("table", { class: "attn-board" },
-    html("caption", { class: "attn-hidden" }, "The six images; the answer's probabilities, and the query's weights in each of three looks"),
-    html("thead", {}, head), html("tbody", {}, ...rows.map((line) => line.node)));
-  node.draw = (images, chosen) => slots.forEach(({ canvas, button }, i) => {
-    canvas.paint(images[i]);
-    button.setAttribute("aria-pressed", i === chosen);
-  });
-  node.show = (found) => rows.forEach(({ cells }, r) => cells.forEach((cell, i) => {
-    const value = found ? (r ? found.weights[r - 1][i] : found.probabilities[i]) : undefined;
-    const known = value !== undefined;
-    cell.style.setProperty("--w", known ? value.toFixed(3) : 0);
-    cell.firstChild.textContent = known ? fixed(value, 2) : r || i < WAYS ? "…" : "";
-    cell.classList.toggle("attn-best", !r && known && i === argmax(found.probabilities));
-  }));
+  const node = html(
+    "table",
+    { class: "attn-board" },
+    html(
+      "caption",
+      { class: "attn-hidden" },
+      "The six images; the answer's probabilities, and the query's weights in each of three looks",
+    ),
+    html("thead", {}, head),
+    html("tbody", {}, ...rows.map((line) => line.node)),
+  );
+  node.draw = (images, chosen) =>
+    slots.forEach(({ canvas, button }, i) => {
+      canvas.paint(images[i]);
+      button.setAttribute("aria-pressed", i === chosen);
+    });
+  node.show = (found) =>
+    rows.forEach(({ cells }, r) => {
+      cells.forEach((cell, i) => {
+        const value = found ? (r ? found.weights[r - 1][i] : found.probabilities[i]) : undefined;
+        const known = value !== undefined;
+        cell.style.setProperty("--w", known ? value.toFixed(3) : 0);
+        cell.firstChild.textContent = known ? fixed(value, 2) : r || i < WAYS ? "…" : "";
+        cell.classList.toggle("attn-best", !r && known && i === argmax(found.probabilities));
+      });
+    });
   return node;
 }
 
@@ -137,27 +171,69 @@ function render({ model, el }) {
   let images = model.get("images").map(fromBase64);
   const known = new Map(); // image -> vector: only what is new is embedded
 
-  const grid = board((i) => { chosen = i; update(); });
+  const grid = board((i) => {
+    chosen = i;
+    update();
+  });
   const large = picture("The image that is edited");
-  const nib = drawingPen(SIDE, (from, to) => { inkLine(images[chosen], SIDE, NIB, from, to); update(); }, () => save());
+  const nib = drawingPen(
+    SIDE,
+    (from, to) => {
+      inkLine(images[chosen], SIDE, NIB, from, to);
+      update();
+    },
+    () => save(),
+  );
   const button = (label, act, content) => pushButton(content, act, { "aria-label": label });
-  const put = (image) => { images[chosen] = fromBase64(image); save(); };
+  const put = (image) => {
+    images[chosen] = fromBase64(image);
+    save();
+  };
   const palette = model.get("letters").map(([name, one, other]) => {
     const stamp = picture();
     stamp.paint(fromBase64(one));
     return button(`put ${name} here`, () => put(chosen < WAYS ? one : other), stamp);
   });
   const editing = html("p", { class: "attn-editing" });
-  const clear = button("clear the field", () => { images[chosen] = new Uint8Array(SIDE * SIDE); save(); }, "clear");
+  const clear = button(
+    "clear the field",
+    () => {
+      images[chosen] = new Uint8Array(SIDE * SIDE);
+      save();
+    },
+    "clear",
+  );
   const notes = remarks();
   const state = words();
-  const root = widget(el, "five-characters", "Teach it five characters",
-    html("p", { class: "attn-hint attn-control" }, "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it."),
+  const root = widget(
+    el,
+    "five-characters",
+    "Teach it five characters",
+    html(
+      "p",
+      { class: "attn-hint attn-control" },
+      "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it.",
+    ),
     grid,
-    html("div", { class: "attn-edit attn-control" },
-      html("div", {}, editing, html("div", { class: "attn-sheet" }, large, html("span", { class: "attn-frame" }), nib), clear),
-      html("div", { class: "attn-palette", role: "group", "aria-label": "Letters of scripts it was not trained on" }, ...palette)),
-    notes, state);
+    html(
+      "div",
+      { class: "attn-edit attn-control" },
+      html(
+        "div",
+        {},
+        editing,
+        html("div", { class: "attn-sheet" }, large, html("span", { class: "attn-frame" }), nib),
+        clear,
+      ),
+      html(
+        "div",
+        { class: "attn-palette", role: "group", "aria-label": "Letters of scripts it was not trained on" },
+        ...palette,
+      ),
+    ),
+    notes,
+    state,
+  );
   const zoo = zooModel(model, root, () => update());
 
   function save() {
@@ -176,7 +252,13 @@ function render({ model, el }) {
     const name = toBase64(pixels);
     if (!known.has(name)) {
       if (known.size > 60) known.clear();
-      known.set(name, embed(zoo.net, Float32Array.from(pixels, (p) => p / 255)));
+      known.set(
+        name,
+        embed(
+          zoo.net,
+          Float32Array.from(pixels, (p) => p / 255),
+        ),
+      );
     }
     return known.get(name);
   }
@@ -211,7 +293,10 @@ function render({ model, el }) {
   };
   const end = follow(model, ["images"], fromOutside);
   compute();
-  return () => { cancelAnimationFrame(waiting); end(); };
+  return () => {
+    cancelAnimationFrame(waiting);
+    end();
+  };
 }
 
 export default { render };

@@ -27,12 +27,12 @@ def drawings() -> list[list[str]]:
     """The palette: [letter's name, as one drawer has it, as another], EACH letters of every test script."""
     from ...tasks import glyphs
 
-    data, draw, rows = glyphs.glyphs(), torch.Generator().manual_seed(14), []
+    data, rng, rows = glyphs.glyphs(), torch.Generator().manual_seed(14), []
     for script in range(len(glyphs.TRAIN), len(glyphs.TRAIN + glyphs.TEST)):
         letters = torch.nonzero(data.scripts == script)[:, 0]
         for c in letters[torch.linspace(0, len(letters) - 1, EACH).long()].tolist():
             styles = data.first[c] + torch.tensor([0, int(data.styles[c]) - 1])
-            two = glyphs.by_hand(data.images[styles] / 255, draw)
+            two = glyphs.by_hand(data.images[styles] / 255, rng)
             rows.append([glyphs.name(c).title(), *map(pack, two)])
     return rows
 

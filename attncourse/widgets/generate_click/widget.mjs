@@ -1,11 +1,22 @@
-import {
-  argmax, arrows, conv2d, conv2dBackward, dot, fixed, follow, fromBase64, html, linear, numberSlider, pushButton,
-  radios, remarks, setTraits, softmax, uniforms, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { fromBase64 } from "../lib/bytes.mjs";
+import { uniforms } from "../lib/chance.mjs";
+import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
+import { arrows, html, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { numberSlider } from "../lib/slider.mjs";
+import { argmax, dot, linear, softmax } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "../lib/figures.css";
+import "./widget.css";
 
 const [SIZE, SIDE, GRID, SLIDERS, REACH] = [32, 16, 8, 4, 3];
 
-// ---- the model, as attncourse.sagan ----
+// ---- the model, as attncourse.mechanisms.sagan ----
 
 // A weight divided by its largest singular value, u·Wv with the vectors that training left; its rows are the outputs
 export function normed(net, name, transposed = false) {
@@ -34,7 +45,9 @@ function grow(net, name, x) {
 
 // Batch normalisation at rest, then ReLU
 function settle(net, name, x) {
-  const [weight, bias, mean, variance] = ["weight", "bias", "running_mean", "running_var"].map((part) => net[`${name}.${part}`].data);
+  const [weight, bias, mean, variance] = ["weight", "bias", "running_mean", "running_var"].map(
+    (part) => net[`${name}.${part}`].data,
+  );
   const size = x.shape[1] * x.shape[2];
   return map(x, (a, n) => {
     const c = Math.floor(n / size);
@@ -66,9 +79,11 @@ export function block(net, name, x) {
   const maps = query.map((q) => softmax(keys.map((k) => dot(q, k))));
   const width = values[0].length;
   const read = new Float32Array(width * maps.length);
-  maps.forEach((weights, j) => weights.forEach((w, i) => {
-    for (let c = 0; c < width; c++) read[c * maps.length + j] += w * values[i][c];
-  }));
+  maps.forEach((weights, j) => {
+    weights.forEach((w, i) => {
+      for (let c = 0; c < width; c++) read[c * maps.length + j] += w * values[i][c];
+    });
+  });
   const out = conv2d({ shape: [width, x.shape[1], x.shape[2]], data: read }, normed(net, `${name}.out.inner`));
   const gamma = net[`${name}.out.gamma`].data[0];
   return { y: map(x, (a, n) => a + gamma * out.data[n]), maps };
@@ -81,10 +96,16 @@ export function generate(net, z) {
   for (const i of [0, 1]) x = settle(net, `generator.norms.${i + 1}`, grow(net, `generator.ups.${i}`, x));
   const { y, maps } = block(net, "generator.block", x);
   const picture = map(grow(net, "generator.last", y), Math.tanh);
-  const seen = conv2d(picture, normed(net, "discriminator.first"), net["discriminator.first.bias"], { stride: [2, 2], padding: [1, 1] });
+  const seen = conv2d(picture, normed(net, "discriminator.first"), net["discriminator.first.bias"], {
+    stride: [2, 2],
+    padding: [1, 1],
+  });
   const places = net["discriminator.places"].data;
   const features = map(seen, (a, n) => (a > 0 ? a : 0.1 * a) + places[n]);
-  return { picture: picture.data, maps: { generator: maps, discriminator: block(net, "discriminator.block", features).maps } };
+  return {
+    picture: picture.data,
+    maps: { generator: maps, discriminator: block(net, "discriminator.block", features).maps },
+  };
 }
 
 // ---- the page ----
@@ -96,12 +117,26 @@ function board(onask) {
   const label = "picture: arrow keys move the position that is asked";
   const canvas = html("canvas", { width: SIZE, height: SIZE, role: "img", "aria-label": "The generated picture" });
   const mark = html("span", { class: "attn-click-mark" });
-  const cover = html("div", { class: "attn-click-cover", tabindex: 0, role: "slider", "aria-label": label,
-    "aria-roledescription": "position", "aria-valuemin": 0, "aria-valuemax": SIDE * SIDE - 1 }, mark);
+  const cover = html(
+    "div",
+    {
+      class: "attn-click-cover",
+      tabindex: 0,
+      role: "slider",
+      "aria-label": label,
+      "aria-roledescription": "position",
+      "aria-valuemin": 0,
+      "aria-valuemax": SIDE * SIDE - 1,
+    },
+    mark,
+  );
   const node = html("div", { class: "attn-click-board" }, canvas, cover);
   let at = [0, 0];
   // Remembered at once: while the weights are loading nothing is drawn, and the next key goes on from here
-  const ask = (place) => onask((at = place));
+  const ask = (place) => {
+    at = place;
+    onask(place);
+  };
   cover.addEventListener("click", (event) => {
     const box = cover.getBoundingClientRect();
     const cell = (x, size) => Math.max(0, Math.min(SIDE - 1, Math.floor((SIDE * x) / size)));
@@ -144,9 +179,14 @@ const region = (i) => `row ${Math.floor(i / GRID) + 1}, column ${(i % GRID) + 1}
 
 function sentence(place, weights, network) {
   const [best, partner] = [argmax(weights), partnerOf(place)];
-  const there = best === partner ? "that is its mirror partner" : `its mirror partner (${region(partner)}) gets ${fixed(weights[partner], 3)}`;
-  return `The ${network}'s position at row ${place[0] + 1}, column ${place[1] + 1} of 16 looks most at the region in ${region(best)} of 8, `
-    + `weight ${fixed(weights[best], 3)} (one in 64 is ${fixed(1 / 64, 3)}); ${there}.`;
+  const there =
+    best === partner
+      ? "that is its mirror partner"
+      : `its mirror partner (${region(partner)}) gets ${fixed(weights[partner], 3)}`;
+  return (
+    `The ${network}'s position at row ${place[0] + 1}, column ${place[1] + 1} of 16 looks most at the region in ${region(best)} of 8, ` +
+    `weight ${fixed(weights[best], 3)} (one in 64 is ${fixed(1 / 64, 3)}); ${there}.`
+  );
 }
 
 // n numbers, normally distributed, the same for the same seed (Box and Muller)
@@ -163,18 +203,49 @@ function render({ model, el }) {
   const picture = board((place) => change({ place }));
   const [map64, state] = [chart(), words()];
   const notes = remarks();
-  const change = (traits) => { setTraits(model, traits); draw(); };
-  const sliders = Array.from({ length: SLIDERS }, (_, i) => numberSlider(`z${"₁₂₃₄"[i]}`, [-REACH, REACH, 0.01],
-    (value) => change({ latent: model.get("latent").map((x, j) => (j === i ? value : x)) }), `latent ${i + 1}`));
-  const next = pushButton("new picture", () => change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }));
-  const whose = radios("whose block is asked", [["generator", "generator"], ["discriminator", "discriminator"]], (network) => change({ network }));
+  const change = (traits) => {
+    setTraits(model, traits);
+    draw();
+  };
+  const sliders = Array.from({ length: SLIDERS }, (_, i) =>
+    numberSlider(
+      `z${"₁₂₃₄"[i]}`,
+      [-REACH, REACH, 0.01],
+      (value) => change({ latent: model.get("latent").map((x, j) => (j === i ? value : x)) }),
+      `latent ${i + 1}`,
+    ),
+  );
+  const next = pushButton("new picture", () =>
+    change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }),
+  );
+  const whose = radios(
+    "whose block is asked",
+    [
+      ["generator", "generator"],
+      ["discriminator", "discriminator"],
+    ],
+    (network) => change({ network }),
+  );
   const figure = (caption, node) => html("figure", {}, node, html("figcaption", {}, caption));
-  const root = widget(el, "generate-click", "Generate, and click to see where a position looks",
-    html("p", { class: "attn-hint attn-control" }, "Move the latents, or take a new picture. Click into it, or use the arrow keys on it: the map shows where that position of the block looks."),
-    html("div", { class: "attn-figures" },
-      figure("the picture", picture), figure("where the marked position looks; framed: its mirror partner", map64),
-      html("div", { class: "attn-click-controls attn-control" }, whose, ...sliders, next)),
-    notes, state);
+  const root = widget(
+    el,
+    "generate-click",
+    "Generate, and click to see where a position looks",
+    html(
+      "p",
+      { class: "attn-hint attn-control" },
+      "Move the latents, or take a new picture. Click into it, or use the arrow keys on it: the map shows where that position of the block looks.",
+    ),
+    html(
+      "div",
+      { class: "attn-figures" },
+      figure("the picture", picture),
+      figure("where the marked position looks; framed: its mirror partner", map64),
+      html("div", { class: "attn-click-controls attn-control" }, whose, ...sliders, next),
+    ),
+    notes,
+    state,
+  );
   const zoo = zooModel(model, root, draw);
 
   // The picture and the map of the place, or null without weights; a latent is drawn once, asked many times
@@ -187,12 +258,18 @@ function render({ model, el }) {
     }
     const key = JSON.stringify(latent);
     if (!made || made.key !== key) made = { key, ...generate(zoo.net, latent) };
-    return { pixels: made.picture.map(byte), picture: made.picture, weights: Array.from(made.maps[network][place[0] * SIDE + place[1]]) };
+    return {
+      pixels: made.picture.map(byte),
+      picture: made.picture,
+      weights: Array.from(made.maps[network][place[0] * SIDE + place[1]]),
+    };
   }
 
   function draw() {
     const [latent, place, network] = ["latent", "place", "network"].map((name) => model.get(name));
-    sliders.forEach((node, i) => node.choose(latent[i], fixed(latent[i], 2)));
+    sliders.forEach((node, i) => {
+      node.choose(latent[i], fixed(latent[i], 2));
+    });
     whose.choose(network);
     const found = think(latent, place, network);
     if (!found) {
@@ -204,7 +281,13 @@ function render({ model, el }) {
     map64.draw(found.weights, partnerOf(place));
     const text = sentence(place, found.weights, network);
     map64.setAttribute("aria-label", text);
-    root.result = { latent, place, network, picture: found.picture ? Array.from(found.picture) : null, weights: found.weights };
+    root.result = {
+      latent,
+      place,
+      network,
+      picture: found.picture ? Array.from(found.picture) : null,
+      weights: found.weights,
+    };
     root.dataset.drawn = JSON.stringify([place, network, latent.slice(0, 4)]);
     state.say(text);
   }

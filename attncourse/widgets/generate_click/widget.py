@@ -15,8 +15,8 @@ REACH = 3.0
 
 def latent(seed: int) -> list[float]:
     """z of an image, in steps of 0.01."""
-    draw = torch.Generator().manual_seed(seed)
-    return [round(x, 2) for x in torch.randn(LATENT, generator=draw).clamp(-REACH, REACH).tolist()]
+    rng = torch.Generator().manual_seed(seed)
+    return [round(x, 2) for x in torch.randn(LATENT, generator=rng).clamp(-REACH, REACH).tolist()]
 
 
 class GenerateClick(ZooWidget):

@@ -1,14 +1,25 @@
-import {
-  argmax, concat, feedForward, fixed, follow, html, layerNorm, linear, memorise, multiHead, pick, plus, pushButton,
-  radios, remarks, row, setTraits, svg, uniqueId, upTo, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { argmax, concat, linear, pick, row, upTo } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
+import { feedForward, layerNorm, memorise, multiHead, plus } from "../lib/transformer.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "../lib/marks.css";
+import "./widget.css";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
 const [START, STOP] = ["▷", "∎"]; // how BEGIN and END are shown
-const KINDS = { encoder: "encoder: source to source", decoder: "decoder: written to written",
-  cross: "cross: written to source" };
+const KINDS = {
+  encoder: "encoder: source to source",
+  decoder: "decoder: written to written",
+  cross: "cross: written to source",
+};
 
-// ---- the Transformer, as attncourse.transformer; a matrix is its rows laid end to end ----
+// ---- the Transformer, as attncourse.mechanisms.transformer; a matrix is its rows laid end to end ----
 
 export function positions(places, d) {
   const out = new Float32Array(places.length * d);
@@ -24,7 +35,10 @@ export function positions(places, d) {
 
 function embed(ids, table, start = 0) {
   const d = table.shape[1];
-  const where = positions(ids.map((_, i) => start + i), d);
+  const where = positions(
+    ids.map((_, i) => start + i),
+    d,
+  );
   const what = concat(...ids.map((id) => row(table, id)));
   return what.map((x, i) => x * Math.sqrt(d) + where[i]);
 }
@@ -71,15 +85,17 @@ export function translate(p, text, { english, french, layers, heads }) {
     below.forEach(({ layer, past, source }, l) => {
       const done = decoderLayer(y, layer, past, source, heads);
       y = done.x;
-      done.back.forEach((map, h) => decoder[l][h].push(map[0]));
-      done.look.forEach((map, h) => cross[l][h].push(map[0]));
+      for (const h of upTo(heads)) {
+        decoder[l][h].push(done.back[h][0]);
+        cross[l][h].push(done.look[h][0]);
+      }
     });
     symbols.push(argmax(linear(y, table)));
   }
   const pad = (line) => [...line, ...Array(symbols.length - line.length).fill(0)]; // the future has no weight
-  decoder.forEach((layer) => layer.forEach((map) => map.forEach((line, t) => (map[t] = pad(line)))));
+  const square = decoder.map((layer) => layer.map((map) => map.map(pad)));
   const output = symbols.filter((s) => s !== END).map((s) => (s > UNKNOWN ? to[s - UNKNOWN - 1] : "\ufffd"));
-  return { text, output: output.join(" "), maps: { encoder, decoder, cross } };
+  return { text, output: output.join(" "), maps: { encoder, decoder: square, cross } };
 }
 
 // ---- the page ----
@@ -87,28 +103,50 @@ export function translate(p, text, { english, french, layers, heads }) {
 function picture(map, rows, columns, chosen, label) {
   const [cell, left, top] = [28, 96, 78];
   const size = { width: left + cell * columns.length + 40, height: top + cell * rows.length + 4 };
-  const node = svg("svg", { class: "attn-heads-map", viewBox: `0 0 ${size.width} ${size.height}`, role: "img",
-    style: `max-width:${size.width}px`, "aria-label": label });
+  const node = svg("svg", {
+    class: "attn-heads-map",
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    role: "img",
+    style: `max-width:${size.width}px`,
+    "aria-label": label,
+  });
   columns.forEach((text, j) => {
     const [x, y] = [left + cell * (j + 0.5), top - 8];
     node.append(svg("text", { x, y, transform: `rotate(-55 ${x} ${y})` }, text));
   });
-  node.append(svg("rect", { class: "attn-ground", x: left, y: top, width: cell * columns.length, height: cell * rows.length }));
+  node.append(
+    svg("rect", { class: "attn-ground", x: left, y: top, width: cell * columns.length, height: cell * rows.length }),
+  );
   rows.forEach((text, i) => {
     const name = i === chosen ? "attn-end attn-here" : "attn-end";
     node.append(svg("text", { x: left - 6, y: top + cell * (i + 0.65), class: name }, text));
-    map[i].forEach((w, j) => node.append(svg("rect", { class: "attn-cell", x: left + cell * j, y: top + cell * i,
-      width: cell - 1, height: cell - 1, rx: 2, "fill-opacity": w.toFixed(3) })));
+    map[i].forEach((w, j) => {
+      const place = { x: left + cell * j, y: top + cell * i, width: cell - 1, height: cell - 1, rx: 2 };
+      node.append(svg("rect", { class: "attn-cell", ...place, "fill-opacity": w.toFixed(3) }));
+    });
   });
-  node.append(svg("rect", { class: "attn-frame", x: left - 1, y: top + cell * chosen - 1, rx: 3,
-    width: cell * columns.length + 1, height: cell + 1 }));
+  node.append(
+    svg("rect", {
+      class: "attn-frame",
+      x: left - 1,
+      y: top + cell * chosen - 1,
+      rx: 3,
+      width: cell * columns.length + 1,
+      height: cell + 1,
+    }),
+  );
   return node;
 }
 
 function thumbnail(map) {
   const [m, n] = [map.length, map[0].length];
-  const cells = map.flatMap((line, i) => line.flatMap((w, j) => (w < 0.02 ? [] :
-    [svg("rect", { class: "attn-cell", x: j, y: i, width: 1, height: 1, "fill-opacity": w.toFixed(2) })])));
+  const cells = map.flatMap((line, i) =>
+    line.flatMap((w, j) =>
+      w < 0.02
+        ? []
+        : [svg("rect", { class: "attn-cell", x: j, y: i, width: 1, height: 1, "fill-opacity": w.toFixed(2) })],
+    ),
+  );
   return svg("svg", { viewBox: `0 0 ${n} ${m}`, "aria-hidden": "true", preserveAspectRatio: "none" }, ...cells);
 }
 
@@ -117,11 +155,17 @@ function grid(maps, onpick) {
   const name = uniqueId("head");
   const node = html("fieldset", { class: "attn-heads-grid attn-control" }, html("legend", {}, "layer and head"));
   node.style.setProperty("--heads", maps[0].length);
-  maps.forEach((layer, l) => layer.forEach((map, h) => {
-    const input = html("input", { type: "radio", name, value: `${l}.${h}`, onchange: () => onpick(l, h) });
-    node.append(html("label", {}, input, html("span", {}, thumbnail(map), html("small", {}, `layer ${l + 1} head ${h + 1}`))));
-  }));
-  node.choose = (value) => node.querySelectorAll("input").forEach((input) => (input.checked = input.value === value));
+  maps.forEach((layer, l) => {
+    layer.forEach((map, h) => {
+      const input = html("input", { type: "radio", name, value: `${l}.${h}`, onchange: () => onpick(l, h) });
+      node.append(
+        html("label", {}, input, html("span", {}, thumbnail(map), html("small", {}, `layer ${l + 1} head ${h + 1}`))),
+      );
+    });
+  });
+  node.choose = (value) => {
+    for (const input of node.querySelectorAll("input")) input.checked = input.value === value;
+  };
   return node;
 }
 
@@ -140,11 +184,16 @@ function faults(sentence, vocabulary, limit, trained, typing) {
   const like = (word) => vocabulary.filter((known) => known.slice(0, 2) === word.slice(0, 2)).slice(0, 5);
   return {
     stop: unknown.length > 0,
-    say: strange.map((word) => `“${word}” is no word of this grammar.${like(word).length
-      ? ` It has ${like(word).join(", ")}.` : " Open the list of words below."}`),
+    say: strange.map(
+      (word) =>
+        `“${word}” is no word of this grammar.${
+          like(word).length ? ` It has ${like(word).join(", ")}.` : " Open the list of words below."
+        }`,
+    ),
     warn: [
       sentence.length > limit && `Only the first ${limit} of ${sentence.length} words are read.`,
-      sentence.length > trained && `Trained on at most ${trained} words: beyond that the positions are new to the model.`,
+      sentence.length > trained &&
+        `Trained on at most ${trained} words: beyond that the positions are new to the model.`,
     ].filter(Boolean),
   };
 }
@@ -155,24 +204,47 @@ function render({ model, el }) {
   const vocabulary = get("english").split(" ");
   const [id, listId] = [uniqueId("sentence"), uniqueId("words")];
   const list = html("datalist", { id: listId });
-  const input = html("input", { id, type: "text", list: listId, autocomplete: "off", autocapitalize: "off",
-    spellcheck: "false", maxlength: 400, oninput: () => change({ text: input.value }) });
+  const input = html("input", {
+    id,
+    type: "text",
+    list: listId,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    maxlength: 400,
+    oninput: () => change({ text: input.value }),
+  });
   const examples = get("examples").map((text) =>
-    pushButton(`${text.split(" ").slice(0, 4).join(" ")} …`, () => change({ text })));
+    pushButton(`${text.split(" ").slice(0, 4).join(" ")} …`, () => change({ text })),
+  );
   const append = (word) => () => change({ text: `${get("text").trim()} ${word}`.trim() });
-  const glossary = html("details", { class: "attn-control" }, html("summary", {}, "all words of the grammar"),
-    html("div", { class: "attn-glossary" }, ...vocabulary.map((word) =>
-      pushButton(word, append(word)))));
+  const glossary = html(
+    "details",
+    { class: "attn-control" },
+    html("summary", {}, "all words of the grammar"),
+    html("div", { class: "attn-glossary" }, ...vocabulary.map((word) => pushButton(word, append(word)))),
+  );
   const notes = remarks();
   const written = html("p", { class: "attn-written", lang: "fr" });
   const kinds = radios("attention", Object.entries(KINDS), (kind) => change({ kind, row: 0 }));
   const [heads, stage, rows] = [html("div", {}), html("div", {}), html("div", {})];
   const state = words(500);
-  const root = widget(el, "heads", "Heads: a live Transformer with all its weights",
+  const root = widget(
+    el,
+    "heads",
+    "Heads: a live Transformer with all its weights",
     html("label", { for: id, class: "attn-control" }, "Write an English sentence with the grammar’s words"),
     html("div", { class: "attn-control" }, input, list),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...examples),
-    glossary, notes, written, kinds, heads, rows, stage, state);
+    glossary,
+    notes,
+    written,
+    kinds,
+    heads,
+    rows,
+    stage,
+    state,
+  );
 
   let [shown, drawn] = [null, ""];
   const zoo = zooModel(model, root, update);
@@ -188,21 +260,35 @@ function render({ model, el }) {
     const writes = [...target, STOP].slice(0, steps);
     const lines = kind === "encoder" ? source : writes;
     const columns = kind === "decoder" ? [START, ...target].slice(0, steps) : source;
-    const [layer, head, i] = [Math.min(get("layer"), maps.length - 1), Math.min(get("head"), maps[0].length - 1),
-      Math.min(get("row"), lines.length - 1)];
+    const [layer, head, i] = [
+      Math.min(get("layer"), maps.length - 1),
+      Math.min(get("head"), maps[0].length - 1),
+      Math.min(get("row"), lines.length - 1),
+    ];
     const key = `${kind} ${shown.text} ${shown.output}`;
     if (drawn !== key) {
       drawn = key;
       heads.replaceChildren(grid(maps, (l, h) => change({ layer: l, head: h })));
       const legend = kind === "encoder" ? "word that looks" : "word that is written";
-      rows.replaceChildren(radios(legend, lines.map((word, t) => [String(t), word]), (t) => change({ row: Number(t) })));
+      rows.replaceChildren(
+        radios(
+          legend,
+          lines.map((word, t) => [String(t), word]),
+          (t) => change({ row: Number(t) }),
+        ),
+      );
     }
     kinds.choose(kind);
     heads.firstChild.choose(`${layer}.${head}`);
     rows.firstChild.choose(String(i));
     const map = maps[layer][head];
-    const most = Array.from(map[i].keys()).sort((a, b) => map[i][b] - map[i][a]).slice(0, 3);
-    const looked = most.filter((j) => map[i][j] >= 0.05).map((j) => `“${columns[j]}” ${fixed(map[i][j], 2)}`).join(", ");
+    const most = Array.from(map[i].keys())
+      .sort((a, b) => map[i][b] - map[i][a])
+      .slice(0, 3);
+    const looked = most
+      .filter((j) => map[i][j] >= 0.05)
+      .map((j) => `“${columns[j]}” ${fixed(map[i][j], 2)}`)
+      .join(", ");
     const doing = kind === "encoder" ? `“${lines[i]}” looks at` : `to write “${lines[i]}” the model looks at`;
     const text = `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}: ${doing} ${looked || "everything a little"}.`;
     stage.replaceChildren(picture(map, lines, columns, i, text));
@@ -213,7 +299,10 @@ function render({ model, el }) {
     shown = result;
     root.result = result;
     Object.assign(root.dataset, { text: result.text, output: result.output });
-    written.replaceChildren(html("span", { class: "attn-hidden", lang: "en" }, "Translation: "), result.output || "(nothing)");
+    written.replaceChildren(
+      html("span", { class: "attn-hidden", lang: "en" }, "Translation: "),
+      result.output || "(nothing)",
+    );
     draw();
     if (get("output") !== result.output) change({ output: result.output });
   }
@@ -221,7 +310,7 @@ function render({ model, el }) {
   function clear(text) {
     [shown, drawn] = [null, ""];
     Object.assign(root.dataset, { text: "", output: "" });
-    [written, heads, rows, stage].forEach((node) => node.replaceChildren());
+    for (const node of [written, heads, rows, stage]) node.replaceChildren();
     state.say(text);
   }
 
@@ -239,7 +328,14 @@ function render({ model, el }) {
       notes.say(...warn);
     } else if (zoo.net) {
       notes.say(...warn);
-      show(translate(zoo.net, text, { english: get("english"), french: get("french"), layers: get("layers"), heads: get("heads") }));
+      show(
+        translate(zoo.net, text, {
+          english: get("english"),
+          french: get("french"),
+          layers: get("layers"),
+          heads: get("heads"),
+        }),
+      );
     } else if (text === get("example").text) {
       notes.say(...warn);
       show(get("example"));
@@ -251,7 +347,7 @@ function render({ model, el }) {
 
   const ends = [follow(model, ["kind", "layer", "head", "row"], draw), follow(model, ["text"], update)];
   update();
-  return () => ends.forEach((end) => end());
+  return together(ends);
 }
 
 export default { render };

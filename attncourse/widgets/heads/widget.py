@@ -3,8 +3,8 @@
 import torch
 import traitlets
 
-from ...tasks.text import shift
-from ...transformer import Maps
+from ...core.symbols import shift_right
+from ...mechanisms.transformer import Maps
 from .. import bundle
 from ..base import ZooWidget
 
@@ -71,7 +71,7 @@ class Heads(ZooWidget):
         [output], looked = translate(model, [sentence], card["config"])
         target, _ = french.encode([output.split()])  # closed by END
         steps = looked.shape[1]  # without END, if the model never wrote it
-        return output, model.weights(*english.encode([sentence]), shift(target)[:, :steps])
+        return output, model.weights(*english.encode([sentence]), shift_right(target)[:, :steps])
 
     @traitlets.validate("layer", "head")
     def _check(self, proposal):

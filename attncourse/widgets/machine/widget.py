@@ -38,7 +38,7 @@ class RunMachine(ZooWidget):
     longest = traitlets.Int(LONGEST, read_only=True).tag(sync=True)
 
     def __init__(self, pattern=None, **traits):
-        drawn = bits(10, BITS, draw=torch.Generator().manual_seed(0))
+        drawn = bits(10, BITS, rng=torch.Generator().manual_seed(0))
         super().__init__(pattern=rows(drawn) if pattern is None else pattern, **traits)
         logits, weights, memories = self.run()
         self.set_trait("slots", weights.shape[-1])

@@ -1,6 +1,17 @@
-import { fixed, follow, html, numberSlider, radios, setTraits, svg, widget, words } from "../lib.mjs";
+import { html, svg, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { numberSlider } from "../lib/slider.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "../lib/marks.css";
+import "./widget.css";
 
-const NAMES = [["rnn", "RNN"], ["lstm", "LSTM"], ["bytenet", "dilated convolutions"]];
+const NAMES = [
+  ["rnn", "RNN"],
+  ["lstm", "LSTM"],
+  ["bytenet", "dilated convolutions"],
+];
 const CHANCE = 0.25;
 
 // The row of a flattened lower triangle: inputs 0 ... step
@@ -9,7 +20,7 @@ function rowOf(flat, step) {
   return flat.slice(from, from + step + 1);
 }
 
-// One column an input: its letter, and above it its share of the row
+// One column per input: its letter, and above it its share of the row
 function bars(text) {
   const [width, height] = [20, 120];
   const size = { viewBox: `0 0 ${width * text.length} ${height + 44}`, role: "img", class: "attn-bars" };
@@ -40,23 +51,29 @@ function bars(text) {
   return node;
 }
 
-// Accuracy against distance, one line an architecture; the chosen one is thick, the chosen distance marked
+// Accuracy against distance, one line per architecture; the chosen one is thick, the chosen distance marked
 function horizon(accuracy, farthest) {
   const [left, right, top, bottom] = [46, 388, 8, 96];
   const x = (d) => left + ((right - left) * (d - 1)) / (farthest - 1);
   const y = (a) => bottom - (bottom - top) * a;
   const node = svg("svg", { viewBox: "0 0 400 124", role: "img", class: "attn-horizon" });
-  for (const [value, text] of [[1, "1"], [CHANCE, "chance"], [0, "0"]]) {
+  for (const [value, text] of [
+    [1, "1"],
+    [CHANCE, "chance"],
+    [0, "0"],
+  ]) {
     node.append(svg("line", { x1: left, x2: right, y1: y(value), y2: y(value), class: "attn-base" }));
     node.append(svg("text", { x: left - 4, y: y(value) + 3, class: "attn-end" }, text));
   }
   for (const d of [1, 10, 20, 30, 40]) node.append(svg("text", { x: x(d), y: bottom + 13 }, d));
   node.append(svg("text", { x: (left + right) / 2, y: bottom + 26 }, "distance"));
   const mark = svg("line", { y1: top, y2: bottom, class: "attn-mark-line" });
-  const lines = Object.fromEntries(NAMES.map(([name]) => {
-    const points = accuracy[name].map((a, i) => `${x(i + 1).toFixed(1)},${y(a).toFixed(1)}`).join(" ");
-    return [name, svg("polyline", { points })];
-  }));
+  const lines = Object.fromEntries(
+    NAMES.map(([name]) => {
+      const points = accuracy[name].map((a, i) => `${x(i + 1).toFixed(1)},${y(a).toFixed(1)}`).join(" ");
+      return [name, svg("polyline", { points })];
+    }),
+  );
   node.append(mark, ...Object.values(lines));
   node.draw = (chosen, distance, label) => {
     mark.setAttribute("x1", x(distance));
@@ -73,17 +90,33 @@ function render({ model, el }) {
   const text = model.get("text");
   const distances = model.get("distances");
   const architecture = radios("architecture", NAMES, (value) => change("architecture", value));
-  const distance = radios("asked for the letter so many steps ago", distances.map((d) => [String(d), d]),
-    (value) => change("distance", Number(value)));
+  const distance = radios(
+    "asked for the letter so many steps ago",
+    distances.map((d) => [String(d), d]),
+    (value) => change("distance", Number(value)),
+  );
   const step = numberSlider("time step", [0, text.length - 1, 1], (value) => change("step", value));
   const picture = bars(text);
   const curve = horizon(model.get("accuracy"), model.get("accuracy").rnn.length);
   const state = words();
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Bars: which inputs the answer depends on at this step, as shares of the row of the sequential Jacobian. ",
-    "The frame marks the letter that is asked for. Below: how often the answer is right, by distance.");
-  const root = widget(el, "memory-horizon", "Memory horizon: one row of a sequential Jacobian",
-    hint, architecture, distance, step, picture, state, curve);
+    "The frame marks the letter that is asked for. Below: how often the answer is right, by distance.",
+  );
+  const root = widget(
+    el,
+    "memory-horizon",
+    "Memory horizon: one row of a sequential Jacobian",
+    hint,
+    architecture,
+    distance,
+    step,
+    picture,
+    state,
+    curve,
+  );
 
   const draw = () => {
     const [name, d, t] = ["architecture", "distance", "step"].map((trait) => model.get(trait));
@@ -97,8 +130,9 @@ function render({ model, el }) {
     const verdict = source < 0 ? "" : answer === text[source] ? "right" : "wrong";
     const said = source < 0 ? "" : ` It answers ${answer}, which is ${verdict}.`;
     const share = source < 0 ? "" : `, ${row[source]}% of it on the letter asked for`;
-    const sentence = `Step ${t}, ${label}, ${d} back: asked for is ${asked}. The answer depends most on step ${most}`
-      + `${share}.${said} At this distance it is right ${fixed(100 * right, 0)}% of the time; chance is 25%.`;
+    const sentence =
+      `Step ${t}, ${label}, ${d} back: asked for is ${asked}. The answer depends most on step ${most}` +
+      `${share}.${said} At this distance it is right ${fixed(100 * right, 0)}% of the time; chance is 25%.`;
     architecture.choose(name);
     distance.choose(String(d));
     step.choose(t);

@@ -2,16 +2,16 @@
 
 from functools import cache
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
 from ... import zoo
-from ...sequential import sequential_jacobian
+from ...mechanisms.sequential import sequential_jacobian
 from ...tasks import recall as task
 from ...zoo.recall import recalled
 from .. import bundle
+from ..base import Explorable
 
 SIZE = 32  # steps of the stream
 DISTANCES = (1, 4, 8, 12, 16, 24)
@@ -59,7 +59,7 @@ def results() -> tuple[dict, dict, dict]:
     return maps, answers, accuracy
 
 
-class MemoryHorizon(anywidget.AnyWidget):
+class MemoryHorizon(Explorable):
     """Choose an architecture and a distance, scrub through time, see the row of its sequential Jacobian.
 
     Traits, both ways: architecture 'rnn' | 'lstm' | 'bytenet', distance (one of DISTANCES), step (0 … SIZE - 1).

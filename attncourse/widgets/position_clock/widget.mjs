@@ -1,6 +1,13 @@
-import { dot, fixed, follow, html, numberSlider, radios, setTraits, svg, widget, words } from "../lib.mjs";
+import { html, svg, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { numberSlider } from "../lib/slider.mjs";
+import { dot } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "./widget.css";
 
-// As attncourse.transformer.positions
+// As attncourse.mechanisms.transformer.positions
 function encoding(p, d) {
   const out = [];
   for (let e = 0; e < d; e += 2) out.push(Math.sin(p * 10000 ** (-e / d)), Math.cos(p * 10000 ** (-e / d)));
@@ -22,10 +29,18 @@ function dial(hand, d, from, to) {
   };
   const turn = 2 * Math.PI * 10000 ** ((2 * hand) / d);
   const period = turn < 1000 ? fixed(turn, turn < 100 ? 1 : 0) : `${fixed(turn / 1000, 1)}k`;
-  return html("figure", {},
-    svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, svg("circle", { cx: 50, cy: 50, r: 46 }),
-      line(to, "attn-there", 42), line(from, "attn-hand", 34)),
-    html("figcaption", {}, `hand ${hand}`, html("br", {}), `turn: ${period}`));
+  return html(
+    "figure",
+    {},
+    svg(
+      "svg",
+      { viewBox: "0 0 100 100", "aria-hidden": "true" },
+      svg("circle", { cx: 50, cy: 50, r: 46 }),
+      line(to, "attn-there", 42),
+      line(from, "attn-hand", 34),
+    ),
+    html("figcaption", {}, `hand ${hand}`, html("br", {}), `turn: ${period}`),
+  );
 }
 
 function chart(products, distance, farthest, d) {
@@ -33,18 +48,24 @@ function chart(products, distance, farthest, d) {
   const low = Math.min(0, ...products);
   const x = (k) => left + ((k + farthest) / (2 * farthest)) * (width - left - 10);
   const y = (v) => 10 + ((d / 2 - v) / (d / 2 - low)) * (height - foot - 10);
-  const node = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-clock-chart", role: "img",
-    "aria-label": `Dot product against distance: ${fixed(d / 2, 0)} at distance 0, falling and rippling on both sides alike` });
+  const node = svg("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    class: "attn-clock-chart",
+    role: "img",
+    "aria-label": `Dot product against distance: ${fixed(d / 2, 0)} at distance 0, falling and rippling on both sides alike`,
+  });
   node.append(svg("line", { x1: left, x2: width - 10, y1: y(0), y2: y(0), class: "attn-base" }));
-  [-farthest, -farthest / 2, 0, farthest / 2, farthest].forEach((k) =>
-    node.append(svg("text", { x: x(k), y: height - 16 }, fixed(k, 0))));
-  [0, d / 2].forEach((v) => node.append(svg("text", { x: left - 8, y: y(v) + 4, class: "attn-end" }, fixed(v, 0))));
+  for (const k of [-farthest, -farthest / 2, 0, farthest / 2, farthest])
+    node.append(svg("text", { x: x(k), y: height - 16 }, fixed(k, 0)));
+  for (const v of [0, d / 2]) node.append(svg("text", { x: left - 8, y: y(v) + 4, class: "attn-end" }, fixed(v, 0)));
   node.append(svg("text", { x: width / 2, y: height - 2 }, "distance k"));
   const points = products.map((v, i) => `${x(i - farthest).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
   node.append(svg("polyline", { points, class: "attn-curve" }));
   const value = products[distance + farthest];
-  node.append(svg("line", { x1: x(distance), x2: x(distance), y1: y(value), y2: y(0), class: "attn-drop" }),
-    svg("circle", { cx: x(distance), cy: y(value), r: 5, class: "attn-dot" }));
+  node.append(
+    svg("line", { x1: x(distance), x2: x(distance), y1: y(value), y2: y(0), class: "attn-drop" }),
+    svg("circle", { cx: x(distance), cy: y(value), r: 5, class: "attn-dot" }),
+  );
   return node;
 }
 
@@ -54,13 +75,28 @@ function render({ model, el }) {
   const far = get("farthest");
   const position = numberSlider("position p", [0, 100, 1], change("position"));
   const distance = numberSlider("distance k", [-far, far, 1], change("distance"));
-  const size = radios("d_model", get("sizes").map((d) => [String(d), String(d)]), (d) => change("size")(Number(d)));
+  const size = radios(
+    "d_model",
+    get("sizes").map((d) => [String(d), String(d)]),
+    (d) => change("size")(Number(d)),
+  );
   const [dials, stage] = [html("div", { class: "attn-dials" }), html("div", {})];
   const state = words();
-  const root = widget(el, "position-clock", "Position clock: sinusoids as hands that turn",
-    html("p", { class: "attn-hint attn-control" }, "Each pair (sin, cos) of the encoding is a hand. Thick: position p. ",
-      "Thin: position p + k. Move p, and every angle between the two stays as it is."),
-    html("div", { class: "attn-clock-controls" }, position, distance, size), dials, stage, state);
+  const root = widget(
+    el,
+    "position-clock",
+    "Position clock: sinusoids as hands that turn",
+    html(
+      "p",
+      { class: "attn-hint attn-control" },
+      "Each pair (sin, cos) of the encoding is a hand. Thick: position p. ",
+      "Thin: position p + k. Move p, and every angle between the two stays as it is.",
+    ),
+    html("div", { class: "attn-clock-controls" }, position, distance, size),
+    dials,
+    stage,
+    state,
+  );
 
   const draw = () => {
     const [p, k, d] = ["position", "distance", "size"].map(get);
@@ -73,9 +109,11 @@ function render({ model, el }) {
     stage.replaceChildren(chart(products, k, far, d));
     root.result = { from, to, products };
     const slow = 2 * Math.PI * 10000 ** ((d - 2) / d);
-    state.say(`Positions ${fixed(p, 0)} and ${fixed(p + k, 0)}, ${d / 2} hands: the fastest turns once in 6.3 positions, the `
-      + `slowest once in ${fixed(slow, 0)}. Their dot product is ${fixed(dot(from, to), 2)} of at most ${d / 2}; it would be `
-      + `the same for any two positions ${fixed(Math.abs(k), 0)} apart.`);
+    state.say(
+      `Positions ${fixed(p, 0)} and ${fixed(p + k, 0)}, ${d / 2} hands: the fastest turns once in 6.3 positions, the ` +
+        `slowest once in ${fixed(slow, 0)}. Their dot product is ${fixed(dot(from, to), 2)} of at most ${d / 2}; it would be ` +
+        `the same for any two positions ${fixed(Math.abs(k), 0)} apart.`,
+    );
   };
   draw();
   return follow(model, ["position", "distance", "size"], draw);

@@ -1,18 +1,18 @@
 """Positions as clocks: two positions on every dial, and their dot product against their distance."""
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
-from ...transformer import positions
+from ...mechanisms.transformer import positions
 from .. import bundle
+from ..base import Explorable
 
 SIZES = (8, 16, 32, 64, 128)
 FARTHEST = 60
 
 
-class PositionClock(anywidget.AnyWidget):
+class PositionClock(Explorable):
     """Choose a position p, a distance k and the model's size; see PE(p) and PE(p + k) as hands of clocks.
 
         PE(p) · PE(p + k) = Σ_i cos(k ω_i),   ω_i = 10000^(-2i/d): whatever p is

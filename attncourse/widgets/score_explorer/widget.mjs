@@ -1,9 +1,20 @@
-import {
-  SCORES, attend, fixed, follow, html, logSlider, pushButton, queryAmongKeys, radios, rgb, setTraits, tensor, widget,
-  words,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, widget } from "../lib/dom.mjs";
+import { queryAmongKeys } from "../lib/query_among_keys.mjs";
+import { radios } from "../lib/radios.mjs";
+import { attend, SCORES } from "../lib/scores.mjs";
+import { logSlider } from "../lib/slider.mjs";
+import { tensor } from "../lib/tensor.mjs";
+import { fixed, rgb } from "../lib/text.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "./widget.css";
 
-const CHOICES = [["dot", "dot"], ["scaled_dot", "scaled dot"], ["additive", "additive"]];
+const CHOICES = [
+  ["dot", "dot"],
+  ["scaled_dot", "scaled dot"],
+  ["additive", "additive"],
+];
 const FORMULA = {
   dot: "<i>q</i><sup>⊤</sup><i>k</i>",
   scaled_dot: "<i>q</i><sup>⊤</sup><i>k</i> / √2",
@@ -24,8 +35,18 @@ function table() {
   const head = html("tr", {}, ...["key", "score", "weight", hidden].map((text) => html("th", { scope: "col" }, text)));
   const body = html("tbody", {});
   const node = html("table", { class: "attn-weights" }, html("thead", {}, head), body);
-  const bar = (...parts) => html("td", {}, html("div", { class: "attn-bar" }, ...parts.map(([width, colour]) =>
-    html("div", { style: `width:${(100 * width).toFixed(2)}%;background:${colour}` }))));
+  const bar = (...parts) =>
+    html(
+      "td",
+      {},
+      html(
+        "div",
+        { class: "attn-bar" },
+        ...parts.map(([width, colour]) =>
+          html("div", { style: `width:${(100 * width).toFixed(2)}%;background:${colour}` }),
+        ),
+      ),
+    );
   const line = (label, score, parts, weight) =>
     html("tr", {}, html("th", { scope: "row" }, label), html("td", {}, score), bar(...parts), html("td", {}, weight));
   node.draw = (values, { scores, weights, context }) => {
@@ -46,7 +67,9 @@ function table() {
 }
 
 function sentence(query, { weights, context }) {
-  const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 2);
+  const order = Array.from(weights.keys())
+    .sort((a, b) => weights[b] - weights[a])
+    .slice(0, 2);
   const most = order.map((i) => `key ${i + 1} (${fixed(weights[i])})`).join(", then ");
   const [x, y, r, g, b] = [...query, ...context].map((c) => fixed(c, 2));
   return `The query at (${x}, ${y}) reads most from ${most}. Context: red ${r}, green ${g}, blue ${b}.`;
@@ -59,16 +82,27 @@ function render({ model, el }) {
   const formula = html("span", { class: "attn-formula" });
   const score = radios("score", CHOICES, (value) => change("score", value));
   const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
-  const restart = () => start.forEach(([name, value]) => change(name, value));
+  const restart = () => {
+    for (const [name, value] of start) change(name, value);
+  };
   const again = pushButton("start again", restart, { class: "attn-link attn-control" });
   const weights = table();
   const state = words();
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
-    "The background shows what a query placed there would read.");
+    "The background shows what a query placed there would read.",
+  );
   const side = html("div", { class: "attn-side" }, score, formula, temperature, weights, again);
-  const root = widget(el, "score-explorer", "Score explorer: a query among keys",
-    hint, html("div", { class: "attn-columns" }, drawing.node, side), state);
+  const root = widget(
+    el,
+    "score-explorer",
+    "Score explorer: a query among keys",
+    hint,
+    html("div", { class: "attn-columns" }, drawing.node, side),
+    state,
+  );
 
   const draw = () => {
     const query = model.get("query");
@@ -93,7 +127,7 @@ function render({ model, el }) {
   const rest = ["key_vectors", "score", "temperature", "W_q", "W_k", "v"];
   const ends = [follow(model, ["query"], draw), follow(model, rest, redraw), follow(model, ["values"], recolour)];
   redraw();
-  return () => ends.forEach((end) => end());
+  return together(ends);
 }
 
 export default { render };

@@ -4,8 +4,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from ...attention import attend
-from ...scores import Additive, dot, scaled_dot
+from ...core.attention import attend
+from ...core.scores import Additive, dot, scaled_dot
 from .. import bundle
 from ..plane import QueryAmongKeys
 

@@ -1,7 +1,15 @@
-import {
-  SCORES, argmax, attend, drawn, fixed, follow, html, logSlider, pushButton, queryAmongKeys, radios, rgb, setTraits,
-  tensor, uniforms, uniqueId, widget, words,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { drawn, uniforms } from "../lib/chance.mjs";
+import { html, uniqueId, widget } from "../lib/dom.mjs";
+import { queryAmongKeys } from "../lib/query_among_keys.mjs";
+import { radios } from "../lib/radios.mjs";
+import { attend, SCORES } from "../lib/scores.mjs";
+import { logSlider } from "../lib/slider.mjs";
+import { argmax, tensor } from "../lib/tensor.mjs";
+import { fixed, rgb } from "../lib/text.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "./widget.css";
 
 // The order of widget.py's NAMES
 const NAMES = {
@@ -18,8 +26,7 @@ function readers(model) {
   const matrices = ["W", "W_q", "W_k", "places"].map((name) => [name, tensor(get(name))]);
   const given = { ...Object.fromEntries(matrices), v: get("v"), strength: get("strength") };
   const [keys, values, temperature] = ["key_vectors", "values", "temperature"].map(get);
-  const read = (name) => (query) =>
-    attend(query, keys, values, (q, k, j) => SCORES[name](q, k, given, j), temperature);
+  const read = (name) => (query) => attend(query, keys, values, (q, k, j) => SCORES[name](q, k, given, j), temperature);
   return Object.fromEntries(Object.keys(NAMES).map((name) => [name, read(name)]));
 }
 
@@ -52,8 +59,8 @@ function table(pick) {
   const node = html("table", { class: "attn-six" }, caption, html("thead", {}, head), body);
   const cell = (colour, weight, share, chosen) => {
     const bar = html("div", { class: "attn-fill", style: `height:${(100 * weight).toFixed(1)}%;background:${colour}` });
-    const mark = share === undefined ? [] :
-      [html("div", { class: "attn-share", style: `bottom:${(100 * share).toFixed(1)}%` })];
+    const mark =
+      share === undefined ? [] : [html("div", { class: "attn-share", style: `bottom:${(100 * share).toFixed(1)}%` })];
     const number = html("span", { class: "attn-number" }, chosen ? "● " : "", fixed(weight, 2));
     const hidden = chosen ? [html("span", { class: "attn-hidden" }, " drawn")] : [];
     const data = { "data-weight": weight, "data-share": share, class: chosen ? "attn-drawn" : null };
@@ -65,7 +72,8 @@ function table(pick) {
     head.replaceChildren(column("score"), ...values.map((value, i) => column(swatch(value, i))), column("reads"));
     found.forEach((result, i) => {
       const cells = Array.from(result.weights, (weight, j) =>
-        cell(rgb(values[j]), weight, result.shares && result.shares[j], result.drawn === j));
+        cell(rgb(values[j]), weight, result.shares?.[j], result.drawn === j),
+      );
       const words = Array.from(result.context, (c) => fixed(c, 2)).join(", ");
       const colour = html("div", { class: "attn-context", style: `background:${rgb(result.context)}` });
       const read = html("td", {}, colour, html("span", { class: "attn-hidden" }, `red, green, blue ${words}`));
@@ -75,7 +83,7 @@ function table(pick) {
       row.dataset.context = Array.from(result.context).join(" ");
       // the first cell stays where it is: taking it out would take the focus with it
       if (!row.contains(first)) row.append(first);
-      [...row.children].slice(1).forEach((old) => old.remove());
+      for (const old of [...row.children].slice(1)) old.remove();
       row.append(...cells, read);
     });
   };
@@ -99,7 +107,10 @@ function render({ model, el }) {
   const drawing = queryAmongKeys(model, change);
   const bars = table((name) => change("score", name));
   const temperature = logSlider("temperature", [0.1, 10], (value) => change("temperature", value));
-  const ways = [["soft", "soft: the mixture"], ["hard", "hard: a draw"]];
+  const ways = [
+    ["soft", "soft: the mixture"],
+    ["hard", "hard: a draw"],
+  ];
   const way = radios("read", ways, (value) => change("hard", value === "hard"));
   const more = (n) => () => change("draws", Math.min(10000, model.get("draws") + n));
   const fresh = () => {
@@ -107,17 +118,35 @@ function render({ model, el }) {
     change("draws", 1);
   };
   const count = html("span", { class: "attn-count" });
-  const chance = html("div", { class: "attn-chance attn-control" },
-    pushButton("draw again", more(1)), pushButton("draw 100", more(100)), pushButton("other numbers", fresh), count);
-  const restart = () => start.forEach(([name, value]) => change(name, value));
+  const chance = html(
+    "div",
+    { class: "attn-chance attn-control" },
+    pushButton("draw again", more(1)),
+    pushButton("draw 100", more(100)),
+    pushButton("other numbers", fresh),
+    count,
+  );
+  const restart = () => {
+    for (const [name, value] of start) change(name, value);
+  };
   const again = pushButton("start again", restart, { class: "attn-link attn-control" });
   const state = words();
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
-    "The plane shows one score, chosen in the table; the background is what a query placed there would read.");
+    "The plane shows one score, chosen in the table; the background is what a query placed there would read.",
+  );
   const side = html("div", { class: "attn-side" }, way, chance, temperature, again);
-  const root = widget(el, "six-scores", "Six scores: one query and the same keys under each",
-    hint, html("div", { class: "attn-columns" }, drawing.node, side), bars, state);
+  const root = widget(
+    el,
+    "six-scores",
+    "Six scores: one query and the same keys under each",
+    hint,
+    html("div", { class: "attn-columns" }, drawing.node, side),
+    bars,
+    state,
+  );
 
   const draw = () => {
     const [values, score] = [model.get("values"), model.get("score")];
@@ -144,10 +173,13 @@ function render({ model, el }) {
     redraw();
   };
   const rest = ["key_vectors", "score", "temperature", "strength", "W", "W_q", "W_k", "v", "places"];
-  const ends = [follow(model, ["query", "hard", "seed", "draws"], draw), follow(model, rest, redraw),
-    follow(model, ["values"], recolour)];
+  const ends = [
+    follow(model, ["query", "hard", "seed", "draws"], draw),
+    follow(model, rest, redraw),
+    follow(model, ["values"], recolour),
+  ];
   redraw();
-  return () => ends.forEach((end) => end());
+  return together(ends);
 }
 
 export default { render };

@@ -7,8 +7,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from ...attention import attend
-from ...scores import Additive, General, Location, content, dot, scaled_dot
+from ...core.attention import attend
+from ...core.scores import Additive, General, Location, content, dot, scaled_dot
 from .. import bundle
 from ..base import vectors
 from ..plane import MOST, QueryAmongKeys
@@ -29,7 +29,7 @@ DEFAULTS = {
 
 
 def uniforms(seed: int, n: int) -> list[float]:
-    """n numbers from 0 to 1, as lib.mjs draws them (mulberry32): the same on every machine."""
+    """n numbers from 0 to 1, as lib/chance.mjs draws them (mulberry32): the same on every machine."""
     a, found, low = seed, [], 0xFFFFFFFF
     for _ in range(n):
         a = (a + 0x6D2B79F5) & low
@@ -40,7 +40,7 @@ def uniforms(seed: int, n: int) -> list[float]:
 
 
 class SixScores(QueryAmongKeys):
-    """One query and up to eight keys in a plane, their weights under all six scores of `attncourse.scores`.
+    """One query and up to eight keys in a plane, their weights under all six scores of `attncourse.core.scores`.
 
     weights = softmax(score(query, keys) / temperature); soft reads Σ weights · values, hard reads one drawn value
 

@@ -1,7 +1,14 @@
-import {
-  argmax, concat, fixed, follow, gru, gruCell, html, linear, pick, pushButton, radios, remarks, row, setTraits, tanh,
-  uniqueId, widget, words, zooModel,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, uniqueId, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { gru, gruCell } from "../lib/recurrent.mjs";
+import { remarks } from "../lib/remarks.mjs";
+import { argmax, concat, linear, pick, row, tanh } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import { zooModel } from "../lib/zoo.mjs";
+import "./widget.css";
 
 const [BEGIN, END, UNKNOWN] = [1, 2, 3]; // as attncourse.tasks.text; PAD is 0
 const MAX_STEPS = 10;
@@ -10,7 +17,7 @@ export function normalise(text) {
   return text.normalize("NFC").toLowerCase().split(/\s+/).filter(Boolean).join(" ");
 }
 
-// ---- EncoderDecoder, as attncourse.seq2seq; `name` is the model's in the file ----
+// ---- EncoderDecoder, as attncourse.mechanisms.seq2seq; `name` is the model's in the file ----
 
 export function squeeze(tensors, name, text, alphabet) {
   const ids = new Map(Array.from(alphabet, (c, i) => [c, i + UNKNOWN + 1]));
@@ -40,8 +47,12 @@ export function write(tensors, name, vector, target) {
 
 // The vector as squares: colour for the sign, strength for the size
 function strip(node, vector) {
-  const squares = Array.from(vector, (v) => html("span", {
-    class: v < 0 ? "attn-minus" : "attn-plus", style: `opacity:${Math.min(1, 0.08 + Math.abs(v)).toFixed(2)}` }));
+  const squares = Array.from(vector, (v) =>
+    html("span", {
+      class: v < 0 ? "attn-minus" : "attn-plus",
+      style: `opacity:${Math.min(1, 0.08 + Math.abs(v)).toFixed(2)}`,
+    }),
+  );
   node.replaceChildren(...squares);
   node.setAttribute("aria-label", `The vector: ${vector.length} numbers from −1 to 1, drawn as squares`);
 }
@@ -67,21 +78,44 @@ function verdict(output, truth) {
 function render({ model, el }) {
   const id = uniqueId("squeeze");
   const change = (name, value) => setTraits(model, { [name]: value });
-  const input = html("input", { id, type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-    maxlength: 500, oninput: () => change("text", input.value) });
-  const buttons = model.get("examples").map(([, name, number, text]) =>
-    pushButton(`${number} · ${name}`, () => change("text", text)));
-  const size = radios("numbers in the vector", ["16", "64", "256"].map((n) => [n, n]),
-    (value) => change("size", value));
+  const input = html("input", {
+    id,
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    maxlength: 500,
+    oninput: () => change("text", input.value),
+  });
+  const buttons = model
+    .get("examples")
+    .map(([, name, number, text]) => pushButton(`${number} · ${name}`, () => change("text", text)));
+  const size = radios(
+    "numbers in the vector",
+    ["16", "64", "256"].map((n) => [n, n]),
+    (value) => change("size", value),
+  );
   const vector = html("div", { class: "attn-vector", role: "img" });
   const result = html("p", { class: "attn-digits" });
   const notes = remarks();
   const state = words(500);
-  const root = widget(el, "squeeze", "Squeeze: a number through a vector of fixed size",
-    html("label", { for: id, class: "attn-control" }, "A number in words: Danish, Dutch, English, French, German, Spanish"),
+  const root = widget(
+    el,
+    "squeeze",
+    "Squeeze: a number through a vector of fixed size",
+    html(
+      "label",
+      { for: id, class: "attn-control" },
+      "A number in words: Danish, Dutch, English, French, German, Spanish",
+    ),
     html("div", { class: "attn-control" }, input),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
-    size, vector, notes, result, state);
+    size,
+    vector,
+    notes,
+    result,
+    state,
+  );
 
   const zoo = zooModel(model, root, draw);
 
@@ -102,21 +136,29 @@ function render({ model, el }) {
 
   function show(text, name, found) {
     const known = model.get("examples").find((example) => example[3] === text);
-    const truth = known && known[2];
+    const truth = known?.[2];
     const long = text.length > model.get("trained_length");
-    notes.say(...(long ? [`Training saw at most ${model.get("trained_length")} characters; this text has ${text.length}.`] : []));
+    notes.say(
+      ...(long
+        ? [`Training saw at most ${model.get("trained_length")} characters; this text has ${text.length}.`]
+        : []),
+    );
     strip(vector, found.vector);
     result.replaceChildren(html("span", { class: "attn-arrow" }, "writes "), ...digits(found.output, truth));
     Object.assign(root.dataset, { text, size: name, output: found.output });
     root.dataset.verdict = truth === undefined ? "" : truth === found.output ? "right" : "wrong";
-    state.say(`Read “${text}” into ${name} numbers, wrote ${found.output || "nothing"}.${verdict(found.output, truth)}`
-      + ` With ${name} numbers the network is right on ${fixed(100 * model.get("accuracy")[name], 0)}% of unseen numbers.`);
+    state.say(
+      `Read “${text}” into ${name} numbers, wrote ${found.output || "nothing"}.${verdict(found.output, truth)}` +
+        ` With ${name} numbers the network is right on ${fixed(100 * model.get("accuracy")[name], 0)}% of unseen numbers.`,
+    );
     if (model.get("output") !== found.output) change("output", found.output);
   }
 
   function draw() {
     if (input.value !== model.get("text")) input.value = model.get("text");
-    const text = Array.from(normalise(model.get("text"))).slice(0, model.get("limit")).join("");
+    const text = Array.from(normalise(model.get("text")))
+      .slice(0, model.get("limit"))
+      .join("");
     const name = model.get("size");
     size.choose(name);
     const found = compute(text, name);

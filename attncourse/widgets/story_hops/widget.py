@@ -17,14 +17,14 @@ WORLDS = 6
 @cache
 def worlds() -> list[dict]:
     """Stories that training never saw, each with two questions of every kind; not chosen by what the model answers."""
-    draw, found = random.Random(11), []
+    rng, found = random.Random(11), []
     while len(found) < WORLDS:
         world = task.World()
-        for _ in range(draw.randint(9, 12)):
-            task.act(world, draw)
+        for _ in range(rng.randint(9, 12)):
+            task.act(world, rng)
         asked = [task.questions(world, kind) for kind in task.KINDS]
         if min(map(len, asked)) >= 2 and task.is_held_out(world.sentences):
-            two = [dict(zip(("text", "answer", "facts"), q, strict=True)) for qs in asked for q in draw.sample(qs, 2)]
+            two = [dict(zip(("text", "answer", "facts"), q, strict=True)) for qs in asked for q in rng.sample(qs, 2)]
             found.append({"sentences": [" ".join(s) for s in world.sentences], "questions": two})
     return found
 

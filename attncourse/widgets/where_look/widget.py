@@ -59,12 +59,12 @@ class WhereLook(ZooWidget):
     def run(self) -> tuple[Tensor, Tensor, Tensor]:
         """-> guesses after each of the reader's looks (n, 10), the model's own places (6, 2), its guesses (6, 10)"""
         from ... import zoo
-        from ...glimpse import Choice, greedy
+        from ...mechanisms.glimpse import PlaceChoice, greedy
 
         model, _ = zoo.load(self.zoo)
         image = torch.frombuffer(bytearray(base64.b64decode(self.digits[self.digit][1])), dtype=torch.uint8)
         image = image.view(1, 1, 28, 28) / 255
         there = iter(torch.tensor(self.places)[:, None])  # n of (1, 2)
-        given = model(image, len(self.places), lambda mean: Choice(next(there), mean.new_zeros(1)))
+        given = model(image, len(self.places), lambda mean: PlaceChoice(next(there), mean.new_zeros(1)))
         own = model(image, LOOKS, greedy)
         return given.logits[0].softmax(-1), own.places[0], own.logits[0].softmax(-1)

@@ -2,16 +2,16 @@
 
 from functools import cache
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
 from ... import zoo
+from ...core.symbols import BEGIN
 from ...tasks import translation as task
-from ...tasks.text import BEGIN
 from ...zoo.translation import words
 from .. import bundle
+from ..base import Explorable
 
 NAME = "transformer-translation"
 UNIT = 1_000  # weights are kept in thousandths
@@ -45,7 +45,7 @@ def sentences() -> list[dict]:
     ]
 
 
-class WhoLooks(anywidget.AnyWidget):
+class WhoLooks(Explorable):
     """Choose a sentence and a head, then hover or focus a word: its row of the weights, or its column.
 
     Traits, both ways: sentence (0 … 4), layer, head, word (its position) and side, "row" (whom the word looks at)

@@ -1,16 +1,26 @@
-import {
-  fixed, follow, html, numberSlider, pushButton, radios, setTraits, softmax, svg, widget, words,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { html, svg, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { numberSlider } from "../lib/slider.mjs";
+import { softmax } from "../lib/tensor.mjs";
+import { fixed } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "../lib/marks.css";
+import "./widget.css";
 
 // As luong.attend_window: a softmax over the positions within the radius, then the Gaussian with σ = radius / 2
 function look(scores, centre, radius) {
   const distance = scores.map((_, s) => s - centre);
-  const before = softmax(scores, distance.map((d) => Math.abs(d) <= radius));
+  const before = softmax(
+    scores,
+    distance.map((d) => Math.abs(d) <= radius),
+  );
   const after = before.map((w, s) => w * Math.exp(-2 * (distance[s] / radius) ** 2));
   return { before, after, inside: distance.map((d) => Math.abs(d) <= radius) };
 }
 
-// One column a source word: the outline is the weight before the Gaussian, the filled bar what is left of it
+// One column per source word: the outline is the weight before the Gaussian, the filled bar what is left of it
 function picture({ english }) {
   const [width, height, foot] = [54, 130, 40];
   const size = english.length;
@@ -38,7 +48,10 @@ function picture({ english }) {
       place(bar, after[s] * (height - 8));
       place(frame, before[s] * (height - 8));
       bar.dataset.weight = after[s];
-      name.setAttribute("class", [gold.includes(s) ? "attn-gold" : "", inside[s] ? "" : "attn-outside"].join(" ").trim());
+      name.setAttribute(
+        "class",
+        [gold.includes(s) ? "attn-gold" : "", inside[s] ? "" : "attn-outside"].join(" ").trim(),
+      );
     });
     const [left, right] = [x(centre - radius), x(centre + radius)];
     pane.setAttribute("x", Math.max(0, left));
@@ -56,27 +69,52 @@ function picture({ english }) {
 function render({ model, el }) {
   const get = (name) => model.get(name);
   const change = (traits) => setTraits(model, traits);
-  const own = (sentence, word) => ({ sentence, word, centre: get("sentences")[sentence].centres[word],
-    radius: get("own_radius") });
+  const own = (sentence, word) => ({
+    sentence,
+    word,
+    centre: get("sentences")[sentence].centres[word],
+    radius: get("own_radius"),
+  });
   const choices = get("sentences").map((s, i) => [String(i), s.english.slice(0, -1).join(" ")]);
   const pick = radios("sentence", choices, (i) => change(own(Number(i), 1)));
   const chosen = html("div", {});
   const centre = numberSlider("centre pₜ", [0, 1, 0.1], (value) => change({ centre: value }));
   const radius = numberSlider("radius D", [1, get("widest"), 1], (value) => change({ radius: value }));
-  const reset = pushButton("where the model looks", () => change(own(get("sentence"), get("word"))),
-    { class: "attn-link attn-control" });
-  const stage = html("div", { class: "attn-window-stage", tabindex: 0, role: "region", "aria-label": "weights of the source words" });
+  const reset = pushButton("where the model looks", () => change(own(get("sentence"), get("word"))), {
+    class: "attn-link attn-control",
+  });
+  const stage = html("div", {
+    class: "attn-window-stage",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "weights of the source words",
+  });
   const state = words();
-  const hint = html("p", { class: "attn-hint attn-control" },
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
     "Choose the French word that is written next, then move the window. Outline: the softmax over the window. ",
-    "Filled: what the Gaussian (curve) leaves of it. Underlined: the word it really comes from.");
-  const root = widget(el, "window", "Window: local-p attention over a sentence",
-    hint, pick, chosen, stage, html("div", { class: "attn-window-controls" }, centre, radius, reset), state);
+    "Filled: what the Gaussian (curve) leaves of it. Underlined: the word it really comes from.",
+  );
+  const root = widget(
+    el,
+    "window",
+    "Window: local-p attention over a sentence",
+    hint,
+    pick,
+    chosen,
+    stage,
+    html("div", { class: "attn-window-controls" }, centre, radius, reset),
+    state,
+  );
   let [shown, picture_, word] = [-1, null, null];
 
   const build = (sentence) => {
-    word = radios("French word that is written", sentence.french.map((w, t) => [String(t), w]),
-      (t) => change(own(get("sentence"), Number(t))));
+    word = radios(
+      "French word that is written",
+      sentence.french.map((w, t) => [String(t), w]),
+      (t) => change(own(get("sentence"), Number(t))),
+    );
     picture_ = picture(sentence);
     chosen.replaceChildren(word);
     stage.replaceChildren(picture_);
@@ -92,10 +130,11 @@ function render({ model, el }) {
     const best = result.after.indexOf(Math.max(...result.after));
     const lost = sentence.gold[t].filter((s) => !result.inside[s]).map((s) => sentence.english[s]);
     const right = sentence.gold[t].includes(best);
-    const text = `“${sentence.french[t]}” with pₜ = ${fixed(p, 1)} (the model says ${fixed(sentence.centres[t], 1)}) and `
-      + `D = ${D}: the largest weight, ${fixed(result.after[best], 2)}, is on “${sentence.english[best]}”, `
-      + `${right ? "its source" : "not its source"}. The weights sum to ${fixed(sum, 2)}.`
-      + (lost.length ? ` Outside the window: “${lost.join("”, “")}”, where it comes from.` : "");
+    const text =
+      `“${sentence.french[t]}” with pₜ = ${fixed(p, 1)} (the model says ${fixed(sentence.centres[t], 1)}) and ` +
+      `D = ${D}: the largest weight, ${fixed(result.after[best], 2)}, is on “${sentence.english[best]}”, ` +
+      `${right ? "its source" : "not its source"}. The weights sum to ${fixed(sum, 2)}.` +
+      (lost.length ? ` Outside the window: “${lost.join("”, “")}”, where it comes from.` : "");
     pick.choose(String(i));
     word.choose(String(t));
     centre.choose(p, fixed(p, 1), sentence.english.length);

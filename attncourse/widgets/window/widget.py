@@ -2,17 +2,17 @@
 
 from functools import cache
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
 from ... import zoo
-from ...luong import attend_window
+from ...core.symbols import shift_right
+from ...mechanisms.luong import attend_window
 from ...tasks import translation as task
-from ...tasks.text import shift
 from ...zoo.translation import words
 from .. import bundle
+from ..base import Explorable
 
 NAME = "luong-local-p-general"
 WIDEST = 6
@@ -33,13 +33,13 @@ def results(example: task.Example) -> tuple[Tensor, Tensor]:
     """The model's own numbers while it is made to write the reference.    -> scores (T, S), centres p_t (T,)"""
     model, card = zoo.load(NAME)
     source, lengths, target, _ = task.tensors([example], *words(card["config"]))
-    decoder, memory = model.decoder, model.begin(source, lengths)
+    decoder, carry = model.decoder, model.begin(source, lengths)
     scores, centres = [], []
-    for y in shift(target)[:, :-1].unbind(1):  # without END
-        _, memory, _ = model.step(y, memory)
-        query = memory.state[:, None]  # (1, 1, H), the state that this step has looked with
-        scores.append(decoder.score.match(query, memory.keys)[0, 0])  # (S,)
-        centres.append(decoder.scope.centre(query, memory.mask)[0, 0])
+    for y in shift_right(target)[:, :-1].unbind(1):  # without END
+        _, carry, _ = model.step(y, carry)
+        query = carry.state[:, None]  # (1, 1, H), the state that this step has looked with
+        scores.append(decoder.score.match(query, carry.keys)[0, 0])  # (S,)
+        centres.append(decoder.scope.centre(query, carry.mask)[0, 0])
     return torch.stack(scores), torch.stack(centres)
 
 
@@ -58,7 +58,7 @@ def sentences() -> list[dict]:
     return made
 
 
-class LocalWindow(anywidget.AnyWidget):
+class LocalWindow(Explorable):
     """Choose a sentence and a French word of it, move the centre p_t and the radius D.
 
         weights = softmax over |s - p_t| <= D of the scores, times exp(-(s - p_t)² / 2σ²), σ = D / 2

@@ -1,7 +1,13 @@
-import {
-  argmax, drawn, fixed, follow, html, logSlider, pushButton, radios, rgb, setTraits, softmax, svg, uniforms, widget,
-  words,
-} from "../lib.mjs";
+import { pushButton } from "../lib/button.mjs";
+import { drawn, uniforms } from "../lib/chance.mjs";
+import { html, svg, widget } from "../lib/dom.mjs";
+import { radios } from "../lib/radios.mjs";
+import { logSlider } from "../lib/slider.mjs";
+import { argmax, softmax } from "../lib/tensor.mjs";
+import { fixed, rgb } from "../lib/text.mjs";
+import { follow, setTraits } from "../lib/traits.mjs";
+import { words } from "../lib/words.mjs";
+import "./widget.css";
 
 const [SIZE, GRID, PATCH, STEP, RANGE] = [48, 12, 4, 0.05, [0.1, 5]];
 
@@ -23,8 +29,15 @@ function look(scene, t, temperature, draw) {
   const inside = scene.named[t] < 0 ? null : region(scene.shapes[scene.named[t]].box);
   const share = (weights) => (inside ? weights.reduce((sum, w, i) => sum + (inside[i] ? w : 0), 0) : null);
   const hard = alpha.map((_, i) => (i === chosen ? 1 : 0));
-  return { soft, hard, alpha, chosen, inside, share: { soft: share(soft), hard: share(hard) },
-    area: inside && inside.filter(Boolean).length / inside.length };
+  return {
+    soft,
+    hard,
+    alpha,
+    chosen,
+    inside,
+    share: { soft: share(soft), hard: share(hard) },
+    area: inside && inside.filter(Boolean).length / inside.length,
+  };
 }
 
 // ---- pictures ----
@@ -35,9 +48,31 @@ function outline({ shape, box: [y, x, r], colour }, paint) {
   if (shape === "circle") return svg("circle", { cx: x, cy: y, r, ...fill });
   const [s, w] = [0.88, 0.36];
   const points = {
-    square: [[-s, -s], [s, -s], [s, s], [-s, s]],
-    triangle: [[0, -1], [0.925, 0.85], [-0.925, 0.85]],
-    cross: [[-w, -1], [w, -1], [w, -w], [1, -w], [1, w], [w, w], [w, 1], [-w, 1], [-w, w], [-1, w], [-1, -w], [-w, -w]],
+    square: [
+      [-s, -s],
+      [s, -s],
+      [s, s],
+      [-s, s],
+    ],
+    triangle: [
+      [0, -1],
+      [0.925, 0.85],
+      [-0.925, 0.85],
+    ],
+    cross: [
+      [-w, -1],
+      [w, -1],
+      [w, -w],
+      [1, -w],
+      [1, w],
+      [w, w],
+      [w, 1],
+      [-w, 1],
+      [-w, w],
+      [-1, w],
+      [-1, -w],
+      [-w, -w],
+    ],
   }[shape];
   return svg("polygon", { points: at(points), ...fill });
 }
@@ -48,16 +83,27 @@ function board(name, scene, paint) {
   const cell = (i) => ({ x: (i % GRID) * PATCH, y: Math.floor(i / GRID) * PATCH, width: PATCH, height: PATCH });
   const veil = Array.from({ length: GRID * GRID }, (_, i) => svg("rect", { ...cell(i), class: "attn-veil" }));
   const frame = svg("rect", { class: "attn-region" });
-  node.append(svg("rect", { width: SIZE, height: SIZE, class: "attn-paper" }),
-    ...scene.shapes.map((shape) => outline(shape, paint)), ...veil, frame);
+  node.append(
+    svg("rect", { width: SIZE, height: SIZE, class: "attn-paper" }),
+    ...scene.shapes.map((shape) => outline(shape, paint)),
+    ...veil,
+    frame,
+  );
   node.draw = (weights, inside, label) => {
     const top = Math.max(...weights);
-    veil.forEach((rect, i) => rect.setAttribute("fill-opacity", (0.7 * (1 - weights[i] / top)).toFixed(3)));
+    veil.forEach((rect, i) => {
+      rect.setAttribute("fill-opacity", (0.7 * (1 - weights[i] / top)).toFixed(3));
+    });
     const places = inside ? inside.flatMap((yes, i) => (yes ? [i] : [])) : [];
     const [columns, rows] = [places.map((i) => i % GRID), places.map((i) => Math.floor(i / GRID))];
     const [x, y] = [Math.min(...columns), Math.min(...rows)];
-    const size = { x: PATCH * x, y: PATCH * y, width: PATCH * (Math.max(...columns) - x + 1), height: PATCH * (Math.max(...rows) - y + 1) };
-    if (places.length) Object.entries(size).forEach(([key, value]) => frame.setAttribute(key, value));
+    const size = {
+      x: PATCH * x,
+      y: PATCH * y,
+      width: PATCH * (Math.max(...columns) - x + 1),
+      height: PATCH * (Math.max(...rows) - y + 1),
+    };
+    if (places.length) for (const [key, value] of Object.entries(size)) frame.setAttribute(key, value);
     frame.style.display = places.length ? "" : "none";
     node.setAttribute("aria-label", label);
   };
@@ -70,12 +116,16 @@ function sentence(scene, t, found) {
   const odds = `hard reads ${place}, which had the probability ${fixed(found.alpha[found.chosen], 2)}`;
   if (found.inside) {
     const shape = scene.shapes[scene.named[t]];
-    return `${word} names the ${shape.colour} ${shape.shape}, ${fixed(100 * found.area, 0)} % of the image. Soft puts `
-      + `${fixed(100 * found.share.soft, 0)} % of its weight there; ${odds}, ${found.share.hard ? "inside" : "outside"} it.`;
+    return (
+      `${word} names the ${shape.colour} ${shape.shape}, ${fixed(100 * found.area, 0)} % of the image. Soft puts ` +
+      `${fixed(100 * found.share.soft, 0)} % of its weight there; ${odds}, ${found.share.hard ? "inside" : "outside"} it.`
+    );
   }
   const top = argmax(found.soft);
-  return `${word} names no region. Soft has its largest weight, ${fixed(found.soft[top], 2)}, at row `
-    + `${Math.floor(top / GRID) + 1}, column ${(top % GRID) + 1}; ${odds}.`;
+  return (
+    `${word} names no region. Soft has its largest weight, ${fixed(found.soft[top], 2)}, at row ` +
+    `${Math.floor(top / GRID) + 1}, column ${(top % GRID) + 1}; ${odds}.`
+  );
 }
 
 // ---- the page ----
@@ -84,8 +134,13 @@ function render({ model, el }) {
   const get = (name) => model.get(name);
   const change = (traits) => setTraits(model, traits);
   const all = get("scenes");
-  const title = (scene, i) => `${scene.shapes.length} shapes${i === all.length - 1 ? ", one combination never seen" : ""}`;
-  const pick = radios("scene", all.map((scene, i) => [String(i), title(scene, i)]), (i) => change({ word: 0, scene: Number(i), draw: 0 }));
+  const title = (scene, i) =>
+    `${scene.shapes.length} shapes${i === all.length - 1 ? ", one combination never seen" : ""}`;
+  const pick = radios(
+    "scene",
+    all.map((scene, i) => [String(i), title(scene, i)]),
+    (i) => change({ word: 0, scene: Number(i), draw: 0 }),
+  );
   const text = html("div", {});
   const boards = html("div", { class: "attn-scenes" });
   const heat = logSlider("temperature of the soft weights", RANGE, (value) => change({ temperature: value }));
@@ -94,19 +149,42 @@ function render({ model, el }) {
   const likely = button("hard: the likeliest place", () => change({ draw: 0 }));
   const state = words();
   const says = html("p", { class: "attn-hint attn-says" });
-  const hint = html("p", { class: "attn-hint attn-control" },
-    "Choose a word of the caption, with the arrow keys one after the other. Bright: where the model looks before it writes the word. Dashed: the region that the word names.");
-  const root = widget(el, "word-by-word", "Word by word: what each word of a caption looks at",
-    hint, pick, text, boards, html("div", { class: "attn-word-controls" }, heat, draw_, likely), state, says);
+  const hint = html(
+    "p",
+    { class: "attn-hint attn-control" },
+    "Choose a word of the caption, with the arrow keys one after the other. Bright: where the model looks before it writes the word. Dashed: the region that the word names.",
+  );
+  const root = widget(
+    el,
+    "word-by-word",
+    "Word by word: what each word of a caption looks at",
+    hint,
+    pick,
+    text,
+    boards,
+    html("div", { class: "attn-word-controls" }, heat, draw_, likely),
+    state,
+    says,
+  );
   let [shown, word, pictures] = [-1, null, null];
 
   const build = (scene) => {
-    word = radios("word", scene.words.map((w, t) => [String(t), w]), (t) => change({ word: Number(t), draw: 0 }));
+    word = radios(
+      "word",
+      scene.words.map((w, t) => [String(t), w]),
+      (t) => change({ word: Number(t), draw: 0 }),
+    );
     pictures = ["soft", "hard"].map((read) => board(read, scene, get("colours")));
     text.replaceChildren(word);
-    boards.replaceChildren(...pictures.map((picture, i) => html("figure", {}, picture, html("figcaption", {}, ["soft: every place a little", "hard: one place"][i]))));
+    boards.replaceChildren(
+      ...pictures.map((picture, i) =>
+        html("figure", {}, picture, html("figcaption", {}, ["soft: every place a little", "hard: one place"][i])),
+      ),
+    );
     const wrong = ["soft", "hard"].filter((read) => scene.says[read] !== scene.words.slice(0, -1).join(" "));
-    says.textContent = wrong.length ? wrong.map((read) => `Left alone, ${read} writes: “${scene.says[read]}”.`).join(" ") : "Left alone, both models write this caption.";
+    says.textContent = wrong.length
+      ? wrong.map((read) => `Left alone, ${read} writes: “${scene.says[read]}”.`).join(" ")
+      : "Left alone, both models write this caption.";
   };
   const draw = () => {
     const [i, t, temperature, n] = ["scene", "word", "temperature", "draw"].map(get);

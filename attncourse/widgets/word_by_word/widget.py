@@ -3,16 +3,16 @@
 import base64
 from functools import cache
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
 from ... import zoo
+from ...core.symbols import shift_right
 from ...tasks import scenes as task
-from ...tasks.text import shift
 from ...zoo.captions import caption
 from .. import bundle
+from ..base import Explorable
 from ..six_scores.widget import uniforms
 
 MODELS = {"soft": "captions-soft", "hard": "captions-hard"}
@@ -47,7 +47,7 @@ def unpack(text: str) -> Tensor:
 def look(name: str, batch: task.Batch) -> tuple[Tensor, str]:
     """The weights of a model while its caption is dictated (T, 144), and what it writes by itself."""
     model, card = zoo.load(name)
-    _, found = model(batch.images, shift(batch.captions))
+    _, found = model(batch.images, shift_right(batch.captions))
     return found.weights[0], caption(model, batch.images, task.Words(card["config"]["words"].split()))[0][0]
 
 
@@ -74,7 +74,7 @@ def examples() -> list[dict]:
     return made
 
 
-class WordByWord(anywidget.AnyWidget):
+class WordByWord(Explorable):
     """Choose a scene and a word of its caption; both models' attention lies over the image, soft beside hard.
 
     Traits, both ways: scene (0 … 3), word (its position; the last is the end), temperature of the soft softmax, and

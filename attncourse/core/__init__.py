@@ -1,0 +1,1 @@
+"""What every mechanism is made of: attend, scores, masks, hard choices, recurrent reading."""

@@ -1,0 +1,1 @@
+"""The exercises, one folder per chapter, one module per exercise."""

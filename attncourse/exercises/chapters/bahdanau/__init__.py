@@ -1,0 +1,1 @@
+"""The additive score, a softmax that honours padding, one step of the decoder."""

@@ -1,0 +1,1 @@
+"""The reversed source, the log-likelihood with padding, and running free."""

@@ -1,0 +1,1 @@
+"""Saliency, Grad-CAM, and what a Jacobian costs."""

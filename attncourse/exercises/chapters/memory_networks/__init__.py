@@ -1,0 +1,1 @@
+"""One hop, the position encoding, the temporal encoding."""

@@ -1,0 +1,1 @@
+"""Find by content, step to a neighbour, stay or go, erase and add."""

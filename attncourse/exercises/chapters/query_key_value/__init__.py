@@ -1,0 +1,1 @@
+"""A soft dictionary, scaled dot-product attention with heads, a sample with its log-probability."""

@@ -1,0 +1,1 @@
+"""Attention over an image, the hinge of both networks, the largest singular value."""

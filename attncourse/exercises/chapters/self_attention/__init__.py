@@ -1,0 +1,1 @@
+"""Self-attention from `attend`, a test of equivariance, pooling by levels."""

@@ -1,0 +1,1 @@
+"""Zeros on the left, a softmax over the right axis, and how far a stack sees."""

@@ -1,0 +1,1 @@
+"""Heads, the causal mask, one step with a cache, where the parameters sit."""

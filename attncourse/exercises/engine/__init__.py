@@ -1,0 +1,1 @@
+"""How an answer is examined: nothing here knows any exercise of any chapter."""

@@ -1,0 +1,1 @@
+"""Every mechanism of the course, one module each, a screenful per class."""

@@ -1,0 +1,97 @@
+"""Figures in one style: transparent ground, colour-blind-safe, readable in light and (inverted by the page) in dark."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+# Okabe & Ito's palette without its yellow, which vanishes on white.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+
+STYLE = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.bbox": "tight",
+    "figure.dpi": 140,
+    "figure.figsize": (6.4, 3.4),
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.titlesize": "medium",
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "image.cmap": "Blues",
+    # DejaVu has no Japanese; these are tried in turn, and glyphs that none has become boxes, not errors.
+    "font.family": ["DejaVu Sans", "Noto Sans CJK JP", "Noto Sans JP", "Hiragino Sans", "MS Gothic"],
+}
+
+
+def use_style() -> None:
+    import logging
+
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # missing fallback fonts are expected
+    plt.rcParams.update(STYLE)
+
+
+def headline(figure: Figure, question: str) -> None:
+    """The question that a figure of several panels answers."""
+    figure.suptitle(question, fontweight="bold", x=0.01, ha="left")
+
+
+def heatmap(
+    weights: ArrayLike,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    ax: Axes | None = None,
+    outline: ArrayLike | None = None,
+    vmax: float | None = None,
+) -> Axes:
+    """A matrix of weights, white = 0, dark = `vmax` (its maximum unless told).
+
+    weights (rows, columns); `outline`, a bool matrix of the same shape, frames the cells that should be dark.
+    """
+    weights = np.asarray(weights, dtype=float)
+    if ax is None:
+        width = min(1.6 + 0.24 * weights.shape[1], 7.2)
+        _, ax = plt.subplots(figsize=(width, 1.1 + 0.24 * weights.shape[0]))
+    image = ax.imshow(weights, vmin=0, vmax=vmax, aspect="auto", interpolation="nearest")
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    ax.set_xticks(range(len(columns)), list(columns))
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if outline is not None:
+        for row, column in zip(*np.nonzero(np.asarray(outline)), strict=True):
+            ax.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=0.8, ec=COLOURS[1]))
+    ax.figure.colorbar(image, ax=ax, fraction=0.03, pad=0.02)
+    return ax
+
+
+def curves(
+    series: Mapping[str, Sequence[float] | tuple[Sequence[float], Sequence[float]]],
+    xlabel: str = "",
+    ylabel: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Named lines: {name: ys} or {name: (xs, ys)}; the names stand in a legend when there are several."""
+    if ax is None:
+        _, ax = plt.subplots()
+    for name, line in series.items():
+        xs, ys = line if isinstance(line, tuple) else (range(len(line)), line)
+        ax.plot(xs, ys, label=name)
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    if len(series) > 1:
+        ax.legend()
+    return ax
