@@ -1,4 +1,4 @@
-// Two small things that the pages share: names that light up together, and a filter above long tables.
+// Two small things that the pages share: names that light up together, and a search above long tables.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
   if (!article) return;
@@ -37,25 +37,23 @@ document.addEventListener("DOMContentLoaded", () => {
   on("focusin", (element) => { focused = element; });
   on("focusout", () => { focused = null; });
 
-  // ---- a filter: rows that do not contain what is typed are hidden, and headings of which nothing is left ----
+  // ---- a search above long tables: a row stays if it or its heading holds all the words; empty sections go ----
   for (const place of article.querySelectorAll("[data-filter]")) {
-    const label = Object.assign(document.createElement("label"), { textContent: `${place.dataset.label} ` });
+    const rows = [...article.querySelectorAll("section section tbody tr")].map((row) => {
+      const part = row.closest("section");
+      return { row, part, text: `${part.querySelector("h2").textContent} ${row.textContent}`.toLowerCase() };
+    });
+    const label = Object.assign(document.createElement("label"), { textContent: `${place.dataset.filter} ` });
     const field = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
     const count = Object.assign(document.createElement("output"), { className: "attn-filter-count" });
     label.append(field);
     place.append(label, count);
     field.addEventListener("input", () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      for (const row of article.querySelectorAll("tbody tr")) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        shown += !row.hidden;
-      }
-      for (const part of article.querySelectorAll("section section")) {
-        part.hidden = words.length > 0 && !part.querySelector("tbody tr:not([hidden])");
-      }
-      count.textContent = words.length ? ` ${shown} found` : "";
+      const found = rows.filter(({ text }) => words.every((word) => text.includes(word)));
+      for (const { row, part } of rows) row.hidden = part.hidden = true;
+      for (const { row, part } of found) row.hidden = part.hidden = false;
+      count.textContent = words.length ? `${found.length} of ${rows.length}` : "";
     });
   }
 });
