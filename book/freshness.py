@@ -128,7 +128,7 @@ def check_records(used: Used, page: course.Page) -> list[str]:
     """What a notebook used and course.toml does not give its page."""
     given = {
         "model": page.models,
-        "widget": (*page.widgets, "Quiz"),
+        "widget": (*page.widgets, "Quiz", "predict"),
         "exercise": getattr(page, "exercises", ()),
         "quiz": (getattr(page, "quiz", ""),),
     }

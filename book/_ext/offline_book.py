@@ -47,6 +47,14 @@ def anchor_claims(app, env):
             env.metadata[page].setdefault("myst_slugs", {})[claim["id"]] = (0, claim["id"], claim["text"])
 
 
+def drop_titles(app, doctree):
+    """A folded cell begins with a line that gives Colab its title; in the page, the summary says the same."""
+    for block in doctree.findall(nodes.literal_block):
+        first, _, rest = block.astext().partition("\n")
+        if first.startswith("#@title ") and block.parent.get("nb_element") == "cell_code_source":
+            block.replace_self(nodes.literal_block(rest, rest, **block.attributes))
+
+
 def _notebooks(env) -> dict[str, Path]:
     paths = {page: Path(env.doc2path(page)) for page in env.found_docs}
     return {page: path for page, path in paths.items() if path.suffix == ".ipynb"}
@@ -85,6 +93,7 @@ def lead_on(app, exception):
 def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
     app.add_directive("drawing", Drawing)
+    app.connect("doctree-read", drop_titles)
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
     app.connect("env-updated", anchor_claims, priority=600)
     app.add_css_file("card.css")
