@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
 import { NTM } from "../lib/ntm.mjs";
 import { plane, planeGrid } from "../lib/plane.mjs";
@@ -240,6 +241,7 @@ function render({ model, el }) {
     el,
     "addressing",
     "Addressing bench: how a head finds its slots",
+    challenge(model),
     hint,
     html(
       "div",

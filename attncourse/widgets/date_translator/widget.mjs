@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { arrows, html, onWidth, uniqueId, widget } from "../lib/dom.mjs";
 import { heatmap } from "../lib/heatmap.mjs";
 import { gru, gruCell } from "../lib/recurrent.mjs";
@@ -163,11 +164,12 @@ function render({ model, el }) {
     "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.",
   );
   const notes = remarks();
-  const state = words(600);
+  const state = words();
   const root = widget(
     el,
     "date-translator",
     "Date translator",
+    challenge(model),
     html("label", { for: id, class: "attn-control" }, "Type a date in words, in any of seventeen languages"),
     html("div", { class: "attn-control" }, input),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),

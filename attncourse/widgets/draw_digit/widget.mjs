@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { drawingPen, inkLine } from "../lib/pen.mjs";
@@ -194,6 +195,7 @@ function render({ model, el }) {
     el,
     "draw-digit",
     "Draw a digit",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

@@ -46,6 +46,9 @@ class DrawDigit(ZooWidget):
     _esm = bundle.esm("draw_digit")
     _css = bundle.css("draw_digit")
 
+    challenge = traitlets.Unicode(
+        "Load the 3, then turn it into an 8 with as few strokes as you can. Does the map tell you where to draw?"
+    ).tag(sync=True)
     zoo = traitlets.Unicode("digits-cnn", read_only=True).tag(sync=True)
     size = traitlets.Int(SIZE, read_only=True).tag(sync=True)
     image = traitlets.Any().tag(sync=True)

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, onWidth, svg, widget } from "../lib/dom.mjs";
 import { heatmap } from "../lib/heatmap.mjs";
 import { plane } from "../lib/plane.mjs";
@@ -315,6 +316,7 @@ function render({ model, el }) {
     el,
     "drop-points",
     `Drop points: a pointer network draws their ${what}`,
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

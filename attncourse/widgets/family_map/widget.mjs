@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { follow } from "../lib/traits.mjs";
@@ -152,6 +153,7 @@ function render({ model, el }) {
     el,
     "family",
     "The family of attention: a map that can be filtered",
+    challenge(model),
     hint,
     html("div", { class: "attn-filters attn-control" }, ...filters.map((f) => f.group)),
     stage,

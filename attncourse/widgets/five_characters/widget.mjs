@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { conv2d } from "../lib/convolution.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { drawingPen, inkLine } from "../lib/pen.mjs";
@@ -209,6 +210,7 @@ function render({ model, el }) {
     el,
     "five-characters",
     "Teach it five characters",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

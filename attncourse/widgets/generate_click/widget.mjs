@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { uniforms } from "../lib/chance.mjs";
 import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
 import { arrows, html, widget } from "../lib/dom.mjs";
@@ -231,6 +232,7 @@ function render({ model, el }) {
     el,
     "generate-click",
     "Generate, and click to see where a position looks",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

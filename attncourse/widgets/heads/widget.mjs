@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { remarks } from "../lib/remarks.mjs";
@@ -228,11 +229,12 @@ function render({ model, el }) {
   const written = html("p", { class: "attn-written", lang: "fr" });
   const kinds = radios("attention", Object.entries(KINDS), (kind) => change({ kind, row: 0 }));
   const [heads, stage, rows] = [html("div", {}), html("div", {}), html("div", {})];
-  const state = words(500);
+  const state = words();
   const root = widget(
     el,
     "heads",
     "Heads: a live Transformer with all its weights",
+    challenge(model),
     html("label", { for: id, class: "attn-control" }, "Write an English sentence with the grammar’s words"),
     html("div", { class: "attn-control" }, input, list),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...examples),

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { uniforms } from "../lib/chance.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { NTM } from "../lib/ntm.mjs";
@@ -299,11 +300,12 @@ function render({ model, el }) {
     put([...get("pattern").slice(0, n), ...random(n).slice(get("pattern").length)]),
   );
   const verdict = html("span", { class: "attn-verdict" });
-  const [notes, state] = [remarks(), words(500)];
+  const [notes, state] = [remarks(), words()];
   const root = widget(
     el,
     "machine",
     "Run the machine: a Neural Turing Machine copies a pattern",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

@@ -27,6 +27,9 @@ class RunMachine(ZooWidget):
     _esm = bundle.esm("machine")
     _css = bundle.css("machine")
 
+    challenge = traitlets.Unicode(
+        "Run it on 120 vectors, six times as many as it ever saw in training, and watch where the two heads go."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("ntm-copy", read_only=True).tag(sync=True)
     pattern = traitlets.Any().tag(sync=True)
     time = traitlets.Int(-1, min=-1, max=2 * LONGEST + 1).tag(sync=True)

@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
@@ -109,6 +110,7 @@ function render({ model, el }) {
     el,
     "memory-horizon",
     "Memory horizon: one row of a sequential Jacobian",
+    challenge(model),
     hint,
     architecture,
     distance,

@@ -69,6 +69,9 @@ class MemoryHorizon(Explorable):
     _esm = bundle.esm("memory_horizon")
     _css = bundle.css("memory_horizon")
 
+    challenge = traitlets.Unicode(
+        "Find the distance from which on the RNN’s answer no longer depends on the letter it is asked for."
+    ).tag(sync=True)
     architecture = traitlets.Enum(list(NETWORKS), "rnn").tag(sync=True)
     distance = traitlets.Enum(list(DISTANCES), 4).tag(sync=True)
     step = traitlets.Int(20, min=0, max=SIZE - 1).tag(sync=True)

@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
@@ -86,6 +87,7 @@ function render({ model, el }) {
     el,
     "position-clock",
     "Position clock: sinusoids as hands that turn",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

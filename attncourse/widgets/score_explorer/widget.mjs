@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { queryAmongKeys } from "../lib/query_among_keys.mjs";
 import { radios } from "../lib/radios.mjs";
@@ -99,6 +100,7 @@ function render({ model, el }) {
     el,
     "score-explorer",
     "Score explorer: a query among keys",
+    challenge(model),
     hint,
     html("div", { class: "attn-columns" }, drawing.node, side),
     state,

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { drawn, uniforms } from "../lib/chance.mjs";
 import { html, uniqueId, widget } from "../lib/dom.mjs";
 import { queryAmongKeys } from "../lib/query_among_keys.mjs";
@@ -142,6 +143,7 @@ function render({ model, el }) {
     el,
     "six-scores",
     "Six scores: one query and the same keys under each",
+    challenge(model),
     hint,
     html("div", { class: "attn-columns" }, drawing.node, side),
     bars,

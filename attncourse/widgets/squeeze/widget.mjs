@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, uniqueId, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { gru, gruCell } from "../lib/recurrent.mjs";
@@ -98,11 +99,12 @@ function render({ model, el }) {
   const vector = html("div", { class: "attn-vector", role: "img" });
   const result = html("p", { class: "attn-digits" });
   const notes = remarks();
-  const state = words(500);
+  const state = words();
   const root = widget(
     el,
     "squeeze",
     "Squeeze: a number through a vector of fixed size",
+    challenge(model),
     html(
       "label",
       { for: id, class: "attn-control" },

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { remarks } from "../lib/remarks.mjs";
@@ -178,6 +179,7 @@ function render({ model, el }) {
     el,
     "story-hops",
     "A story, hop by hop",
+    challenge(model),
     hint,
     story,
     questions,

@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { arrows, html, svg, widget } from "../lib/dom.mjs";
 import { remarks } from "../lib/remarks.mjs";
 import { argmax, concat, linear, softmax, tanh } from "../lib/tensor.mjs";
@@ -221,6 +222,7 @@ function render({ model, el }) {
     el,
     "where-look",
     "Where would you look?",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },

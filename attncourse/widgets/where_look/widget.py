@@ -29,6 +29,9 @@ class WhereLook(ZooWidget):
     _esm = bundle.esm("where_look")
     _css = bundle.css("where_look")
 
+    challenge = traitlets.Unicode(
+        "Choose your looks so that the model guesses right as early as possible, then see where it looks by itself."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("ram-mnist", read_only=True).tag(sync=True)
     size = traitlets.Int(SIZE, read_only=True).tag(sync=True)
     looks = traitlets.Int(LOOKS, read_only=True).tag(sync=True)

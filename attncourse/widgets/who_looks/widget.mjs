@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { fixed } from "../lib/text.mjs";
@@ -133,6 +134,7 @@ function render({ model, el }) {
     el,
     "who",
     "Who looks at whom: heads of a trained encoder",
+    challenge(model),
     hint,
     pick,
     gallery,

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
@@ -100,6 +101,7 @@ function render({ model, el }) {
     el,
     "window",
     "Window: local-p attention over a sentence",
+    challenge(model),
     hint,
     pick,
     chosen,

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { drawn, uniforms } from "../lib/chance.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
@@ -158,6 +159,7 @@ function render({ model, el }) {
     el,
     "word-by-word",
     "Word by word: what each word of a caption looks at",
+    challenge(model),
     hint,
     pick,
     text,
