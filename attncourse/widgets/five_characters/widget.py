@@ -49,7 +49,7 @@ class FiveCharacters(ZooWidget):
     _css = bundle.css("five_characters")
 
     challenge = traitlets.Unicode(
-        "Invent a sign, draw it once as a character and once more as the query, and see whether the network recognises it."
+        "Invent a sign, draw it once as a character and once as the query, and see whether the network recognises it."
     ).tag(sync=True)
     zoo = traitlets.Unicode("snail-glyphs", read_only=True).tag(sync=True)
     side = traitlets.Int(SIDE, read_only=True).tag(sync=True)

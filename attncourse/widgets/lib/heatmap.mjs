@@ -67,8 +67,10 @@ function band({ rows, columns, weights, from, to, top, cell, gutter }) {
 
 function selectRow(node, weights, selected) {
   node.classList.toggle("attn-selecting", selected !== null);
-  for (const line of node.querySelectorAll(".attn-row"))
+  for (const line of node.querySelectorAll(".attn-row")) {
     line.classList.toggle("attn-selected", Number(line.dataset.row) === selected);
+    line.classList.toggle("attn-past", selected !== null && Number(line.dataset.row) < selected);
+  }
   for (const head of node.querySelectorAll(".attn-column")) {
     const weight = selected === null ? 0 : weights[selected][head.dataset.column];
     head.firstChild.setAttribute("fill-opacity", weight.toFixed(3));

@@ -74,7 +74,7 @@ class MemoryHorizon(Explorable):
     ).tag(sync=True)
     architecture = traitlets.Enum(list(NETWORKS), "rnn").tag(sync=True)
     distance = traitlets.Enum(list(DISTANCES), 4).tag(sync=True)
-    step = traitlets.Int(20, min=0, max=SIZE - 1).tag(sync=True)
+    step = traitlets.Int(28, min=0, max=SIZE - 1).tag(sync=True)
     distances = traitlets.List(list(DISTANCES), read_only=True).tag(sync=True)
     text = traitlets.Unicode(read_only=True).tag(sync=True)
     maps = traitlets.Dict(read_only=True).tag(sync=True)
