@@ -117,7 +117,7 @@ def test_the_explorer_takes_a_trained_additive_score():
         ({"query": [float("nan"), 0]}, "it needs 2 numbers"),
         ({"key_vectors": [[0, 0], [0, 9]]}, r"key_vectors\[1\] is \[0, 9\]"),
         ({"key_vectors": []}, "1 to 8 keys; these are 0"),
-        ({"values": [[0, 0, 1]] * 4}, "one value a key: 5 keys, 4 values"),
+        ({"values": [[0, 0, 1]] * 4}, "one value per key: 5 keys, 4 values"),
         ({"values": [[0, 0, 255]] * 5}, "3 numbers from 0 to 1"),
         ({"score": "cosine"}, "cosine"),
         ({"temperature": 0}, "temperature"),
@@ -424,7 +424,7 @@ def test_weights_that_cannot_be_had(browser, desk):
         notes, retry = page.locator(".attn-notes"), page.get_by_role("button", name="Try again")
         page.evaluate("window.kernel = 'refuses'")
         page.locator("input").fill("1 mai 1999")
-        notes.filter(has_text="The model's weights are not to be had: the weights are damaged.").wait_for()
+        notes.filter(has_text="The model's weights could not be loaded: the weights are damaged.").wait_for()
         page.clock.install()
         page.evaluate("window.kernel = 'silent'")
         retry.click()

@@ -301,7 +301,7 @@ function render({ model, el }) {
       });
     } else {
       notes.say(zoo.wait());
-      if (zoo.failed) state.say("Nothing is read without the weights.");
+      state.say("");
     }
   }
 

@@ -13,7 +13,7 @@ from ..six_scores.widget import uniforms
 
 SIZE = 40
 SIGMA, COPIES = 0.2, 16  # of SmoothGrad: the noise, and how many noisy copies
-# Test digits of MNIST that the network reads right, one a class: (index, row, column) of their frame on the ground.
+# Test digits of MNIST that the network reads right, one per class: (index, row, column) of their frame on the ground.
 PLACES = [
     (3, 6, 6),
     (2, 4, 9),

@@ -333,7 +333,7 @@ function verdict(task, points, answer, exact) {
 
 function sentence({ symbols, weights }, shown, judged) {
   const name = (s) => (s === STOP ? "stop" : `point ${s}`);
-  if (!shown) return "Nothing is pointed at yet.";
+  if (!shown) return "It has not pointed at anything yet.";
   const [now, t] = [weights[shown - 1], shown - 1];
   const most = upTo(now.length)
     .sort((a, b) => now[b] - now[a])
@@ -443,7 +443,7 @@ function render({ model, el }) {
         plot.draw(points, { symbols: [] }, 0);
         judged.textContent = "";
         notes.say(zoo.wait());
-        return zoo.failed && state.say("Nothing is pointed at without the weights.");
+        return state.say("");
       }
       key = now;
       notes.say();

@@ -289,7 +289,7 @@ function render({ model, el }) {
     const found = think(latent, place, network);
     if (!found) {
       notes.say(zoo.wait());
-      return zoo.failed && state.say("Nothing is drawn without the weights.");
+      return state.say("");
     }
     notes.say();
     picture.draw(found.pixels, place);

@@ -368,7 +368,7 @@ function render({ model, el }) {
       show(get("example"));
     } else {
       notes.say(zoo.wait());
-      if (zoo.failed) clear("Nothing is translated without the weights.");
+      clear("");
     }
   }
 

@@ -59,7 +59,7 @@ function band({ rows, columns, weights, from, to, top, cell, gutter }) {
     const touch = svg("rect", { class: "attn-touch", ...place });
     const title = text(name, gutter / 2, body + cell * i, "attn-name");
     const squares = inside.map((column) => square(i, column));
-    return svg("g", { class: "attn-row", "data-row": i, style: `--i:${i}` }, touch, title, ...squares);
+    return svg("g", { class: "attn-row", "data-row": i }, touch, title, ...squares);
   };
   const ground = { x: gutter, y: body, width: cell * (to - from), height: cell * rows.length };
   return [...inside.map(head), svg("rect", { class: "attn-ground", ...ground }), ...rows.map(line)];

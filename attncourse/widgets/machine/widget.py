@@ -12,7 +12,7 @@ LONGEST = 120
 
 
 def rows(pattern: Tensor) -> list[str]:
-    """Bits (L, 8) -> a string a vector, "01101001"."""
+    """Bits (L, 8) -> one string per vector, "01101001"."""
     return ["".join(str(int(bit)) for bit in vector) for vector in pattern.tolist()]
 
 

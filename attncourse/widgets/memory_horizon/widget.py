@@ -32,7 +32,7 @@ def network(architecture: str):
 def jacobian(architecture: str, distance: int) -> tuple[Tensor, str]:
     """What the answer "the letter `distance` steps ago" depends on at every step, and the answers.
 
-    -> shares (SIZE, SIZE) in whole per cent of their row, answers (one letter a step)
+    -> shares (SIZE, SIZE) in whole per cent of their row, answers (one letter per step)
     """
     net, x = network(architecture), task.one_hot(stream(), task.RECALL)
 

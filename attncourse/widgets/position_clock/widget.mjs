@@ -1,10 +1,10 @@
 import { challenge } from "../lib/challenge.mjs";
-import { html, svg, widget } from "../lib/dom.mjs";
+import { html, onWidth, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
 import { dot } from "../lib/tensor.mjs";
 import { fixed } from "../lib/text.mjs";
-import { follow, setTraits } from "../lib/traits.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
 import { words } from "../lib/words.mjs";
 import "./widget.css";
 
@@ -44,8 +44,8 @@ function dial(hand, d, from, to) {
   );
 }
 
-function chart(products, distance, farthest, d) {
-  const [width, height, left, foot] = [640, 220, 46, 34];
+function chart(products, distance, farthest, d, width) {
+  const [height, left, foot] = [220, 46, 34];
   const low = Math.min(0, ...products);
   const x = (k) => left + ((k + farthest) / (2 * farthest)) * (width - left - 10);
   const y = (v) => 10 + ((d / 2 - v) / (d / 2 - low)) * (height - foot - 10);
@@ -92,8 +92,8 @@ function render({ model, el }) {
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Each pair (sin, cos) of the encoding is the hand of a clock. The thick hand is position p, the thin one position ",
-      "p + k. When you move p, both turn, and the angle between them stays as it is.",
+      "Each pair (sin, cos) of the encoding is the hand of a clock. The thick orange hand is position p, as a query; the thin blue one is position ",
+      "p + k, as a key. When you move p, both turn, and the angle between them stays as it is.",
     ),
     html("div", { class: "attn-clock-controls" }, position, distance, size),
     dials,
@@ -102,6 +102,7 @@ function render({ model, el }) {
     state,
   );
 
+  let width = 640;
   const draw = () => {
     const [p, k, d] = ["position", "distance", "size"].map(get);
     const [from, to] = [encoding(p, d), encoding(p + k, d)];
@@ -116,7 +117,7 @@ function render({ model, el }) {
         ? `These are all ${d / 2} hands; “turn” is how many positions a hand needs to go round once.`
         : `${hands.length} of the ${d / 2} hands, spread evenly from the fastest to the slowest, because all would not fit; ` +
           "the dot product counts every one. “Turn” is how many positions a hand needs to go round once.";
-    stage.replaceChildren(chart(products, k, far, d));
+    stage.replaceChildren(chart(products, k, far, d, width));
     root.result = { from, to, products };
     const slow = 2 * Math.PI * 10000 ** ((d - 2) / d);
     state.say(
@@ -126,7 +127,11 @@ function render({ model, el }) {
     );
   };
   draw();
-  return follow(model, ["position", "distance", "size"], draw);
+  const fit = (room) => {
+    width = Math.min(640, room); // a unit is a pixel at most: the labels stay readable on a phone
+    draw();
+  };
+  return together([onWidth(stage, fit), follow(model, ["position", "distance", "size"], draw)]);
 }
 
 export default { render };

@@ -92,7 +92,7 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
+    "Drag the query q or a key, or move it with the arrow keys (further with Shift). ",
     "The background shows what a query placed there would read.",
   );
   const side = html("div", { class: "attn-side" }, score, formula, temperature, weights, again);

@@ -124,7 +124,7 @@ function render({ model, el }) {
     { class: "attn-chance attn-control" },
     pushButton("draw again", more(1)),
     pushButton("draw 100", more(100)),
-    pushButton("other numbers", fresh),
+    pushButton("new random numbers", fresh),
     count,
   );
   const restart = () => {
@@ -135,7 +135,7 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
+    "Drag the query q or a key, or move it with the arrow keys (further with Shift). ",
     "The plane shows one score, chosen in the table; the background is what a query placed there would read.",
   );
   const side = html("div", { class: "attn-side" }, way, chance, temperature, again);

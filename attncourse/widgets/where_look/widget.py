@@ -10,7 +10,7 @@ from .. import bundle
 from ..base import ZooWidget
 
 SIZE, LOOKS = 8, 6  # a glimpse is 8×8 pixels of 28×28, and there are six
-# Test digits of MNIST, one a class and a few that are hard to read.
+# Test digits of MNIST, one per class and a few that are hard to read.
 INDICES = (18, 61, 2, 8, 4, 11, 0, 3, 7, 23, 247, 1)
 
 

@@ -127,8 +127,8 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Point at a word, or move with Tab and the arrow keys. Each small matrix is one head: rows look, columns are ",
-    "looked at. · is the end of the sentence.",
+    "Choose a head, then point at a word, or move with Tab and the arrow keys. Each small matrix is one head: its rows ",
+    "look, its columns are looked at. The dot · is the end of the sentence.",
   );
   const root = widget(
     el,
