@@ -281,6 +281,7 @@ function answerBoard() {
   const { node, toPixel } = square("");
   const inside = svg("g", {});
   node.setAttribute("role", "img");
+  node.classList.add("attn-drop-answer");
   node.append(inside);
   node.draw = (points, cycle) => {
     const at = points.map(toPixel);

@@ -179,7 +179,7 @@ function render({ model, el }) {
     heads.choose(`${layer}:${head}`);
     side.choose(way);
     picture.draw(weights, word, way);
-    root.dataset.weights = weights.join(" ");
+    Object.assign(root.dataset, { side: way, weights: weights.join(" ") });
     state.say(text);
   };
   draw();
