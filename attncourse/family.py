@@ -124,7 +124,7 @@ MECHANISMS = [
         "four-architectures-four-pictures", "causal convolutions whose taps lie further apart in every layer",
         "soft, places, local"),
     Mechanism("ByteNet", "ByteNet", 2016.83, 0, 1, "kalchbrenner2016", "sequential_jacobian",
-        "four-architectures-four-pictures", "translation by dilated convolutions: fixed weights that ignore the content",
+        "four-architectures-four-pictures", "translation by dilated convolutions, whose weights ignore the content",
         "soft, places, local", (("WaveNet", "dilated causal convolutions"),
                                 ("Encoder–decoder", "one network that reads and one that writes"))),
     Mechanism("Transformer", "Transformer", 2017.45, 3, 0, "vaswani2017", "transformer", "heads-a-loop-first",

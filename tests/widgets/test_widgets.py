@@ -39,8 +39,8 @@ def test_a_bundle_needs_nothing_else(folder):
         r"^\s*import|\bimport\(|\brequire\(|@import|url\((?!#)", module + bundle.css(folder), re.MULTILINE
     )
     assert set(re.findall(r"https?://[^\"'`\s]+", module + bundle.css(folder))) <= {"http://www.w3.org/2000/svg"}
-    # It is stored with every widget of a notebook. drop_points holds an encoder, a decoder, two solvers and a heatmap.
-    assert len(module) < (20_000 if folder == "drop_points" else 16_000) and len(bundle.css(folder)) < 8_000
+    # It is stored with every widget of a notebook. drop_points holds an encoder, a decoder, three solvers and a heatmap.
+    assert len(module) < (21_000 if folder == "drop_points" else 16_000) and len(bundle.css(folder)) < 8_000
 
 
 def test_the_bundles_are_those_of_the_sources():

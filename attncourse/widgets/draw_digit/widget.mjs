@@ -144,7 +144,7 @@ function sentence({ probabilities, asked, gradient }, pixels, size) {
     .join(", then ");
   const found = share(gradient, pixels, size);
   if (!found) return "The field is empty, but the network has to name a class all the same.";
-  const percent = (x) => `${Math.round(100 * x)} %`;
+  const percent = (x) => `${Math.round(100 * x)}%`;
   return (
     `The network reads ${seen}. The map is about ${asked}: ${percent(found.mass)} of it lies in the box around the ` +
     `ink, which is ${percent(found.area)} of the field.`

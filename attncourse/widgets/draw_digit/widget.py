@@ -68,7 +68,7 @@ class DrawDigit(ZooWidget):
     copies = traitlets.Int(0, min=0, max=COPIES).tag(sync=True)
     most_copies = traitlets.Int(COPIES, read_only=True).tag(sync=True)
     sigma = traitlets.Float(SIGMA, read_only=True).tag(sync=True)
-    example = traitlets.Dict().tag(sync=True)  # image, target, copies, probabilities, map (bytes -127..127), scale of the map
+    example = traitlets.Dict().tag(sync=True)  # image, target, copies, probabilities, map (bytes -127..127), its scale
     examples = traitlets.List().tag(sync=True)  # [class, row, column, 28×28 bytes in base64]
 
     def __init__(self, **traits):
