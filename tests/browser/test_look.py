@@ -54,6 +54,7 @@ def test_text_code_and_formulas_come_with_the_book(way, site, html, browser):
     """Over http and from disk. A part of a font bears a name of ours: its licence reserves the original's."""
     name = "notebooks/04_bahdanau.html"
     with visit(browser, site + name if way == "http" else (html / name).as_uri()) as (page, complaints):
+        page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
         for selector, family in {
             ".bd-article section > p": "Attn Serif",
             ".bd-article h2": "Attn Sans",
