@@ -94,7 +94,7 @@ def fold(cell: nbformat.NotebookNode, where: str) -> None:
     if "fold" not in cell.metadata and "hide-input" not in tags:
         return
     title = cell.metadata.pop("fold", UNTITLED)
-    if cell.cell_type != "code" or not isinstance(title, str) or not title.strip():
+    if cell.cell_type != "code" or not isinstance(title, str) or len(title.splitlines()) != 1:
         raise SystemExit(
             f"{where}: fold is {title!r}; expected a title such as `fold: How this was measured` in the header of a "
             "code cell (text is folded by <details>)"

@@ -5,15 +5,16 @@ import { fixed } from "../lib/text.mjs";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [340, 224, 40, 12, 24, 40];
 
+const brief = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
+
 /** Where a place of the x-axis and a value lie, and the axes around them. */
-function frame({ low, high, decimals, places, axes }, label, role) {
+function frame({ low, high, places, axes }, label, role) {
   const x = (i) => LEFT + 8 + (i * (WIDTH - LEFT - RIGHT - 24)) / (places.length - 1);
   const y = (value) => HEIGHT - BOTTOM - ((value - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
   const node = svg("svg", { class: "attn-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role, "aria-label": label });
   for (const value of [low, (low + high) / 2, high]) {
     node.append(svg("line", { class: "attn-rule", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }));
-    const text = Number(fixed(value, decimals).replace("−", "-")).toString().replace("-", "−");
-    node.append(svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, text));
+    node.append(svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, brief(value)));
   }
   const every = Math.ceil(places.length / 7); // more labels than that would touch each other
   places.forEach((place, i) => {
@@ -132,19 +133,19 @@ export function bothCurves(asked, guess) {
   return html("div", {}, node, key);
 }
 
-/** Both numbers on one line. */
+/** Both numbers on one line, from the slider's one end to the other. */
 export function bothNumbers({ low, high, unit, answer, measured, decimals }, guess) {
-  const x = (value) => 20 + ((value - low) / (high - low)) * (WIDTH - 40);
-  const near = (value) => (x(value) < 60 ? "start" : x(value) > WIDTH - 60 ? "end" : "middle");
+  const x = (value) => 8 + ((value - low) / (high - low)) * (WIDTH - 16);
+  const anchor = (value) => (x(value) < 60 ? "start" : x(value) > WIDTH - 60 ? "end" : "middle");
+  const write = (value, y, text) => svg("text", { x: x(value), y, "text-anchor": anchor(value) }, text);
   const label = `${unit || "value"} from ${low} to ${high}: you said ${fixed(guess, decimals)}, measured ${measured}.`;
-  const node = svg("svg", { class: "attn-chart", viewBox: `0 0 ${WIDTH} 74`, role: "img", "aria-label": label });
-  node.append(svg("line", { class: "attn-rule", x1: 20, x2: WIDTH - 20, y1: 37, y2: 37 }));
-  node.append(svg("text", { x: 14, y: 41, "text-anchor": "end" }, fixed(low, 0) === String(low) ? low : ""));
-  node.append(svg("rect", { class: "attn-square", x: x(answer) - 5, y: 32, width: 10, height: 10 }));
-  node.append(svg("circle", { class: "attn-handle", r: 5, cx: x(guess), cy: 37 }));
-  const above = { x: x(guess), y: 22, "text-anchor": near(guess) };
-  const below = { x: x(answer), y: 62, "text-anchor": near(answer) };
-  node.append(svg("text", above, `○ you: ${fixed(guess, decimals)}`));
-  node.append(svg("text", below, `■ measured: ${measured}`));
+  const node = svg("svg", { class: "attn-chart", viewBox: `0 0 ${WIDTH} 72`, role: "img", "aria-label": label });
+  node.append(svg("line", { class: "attn-rule", x1: x(low), x2: x(high), y1: 30, y2: 30 }));
+  for (const end of [low, high])
+    node.append(svg("line", { class: "attn-rule", x1: x(end), x2: x(end), y1: 24, y2: 36 }));
+  node.append(svg("rect", { class: "attn-square", x: x(answer) - 5, y: 25, width: 10, height: 10 }));
+  node.append(svg("circle", { class: "attn-handle", r: 5, cx: x(guess), cy: 30 }));
+  node.append(write(guess, 15, `○ you: ${fixed(guess, decimals)}`), write(answer, 51, `■ measured: ${measured}`));
+  node.append(write(low, 68, brief(low)), write(high, 68, brief(high)));
   return node;
 }

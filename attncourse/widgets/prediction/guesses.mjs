@@ -8,6 +8,7 @@ import { bothCurves, bothNumbers, drawnCurve } from "./chart.mjs";
 
 function choice({ choices, answer }, question) {
   const name = uniqueId("guess");
+  const plain = (i) => html("span", { markup: choices[i] }).textContent;
   const inputs = choices.map((_, i) => html("input", { type: "radio", name, value: i }));
   const labels = choices.map((text, i) =>
     html("label", { class: "attn-option" }, inputs[i], html("span", { markup: text })),
@@ -30,14 +31,16 @@ function choice({ choices, answer }, question) {
     put: (guess) => {
       for (const input of inputs) input.checked = input.value === guess;
     },
-    keep: (guess) => html("span", { markup: choices[guess] }).textContent, // the order of the choices may change
+    keep: plain, // the order of the choices may change
     recall: (kept) => {
-      const found = choices.findIndex((text) => html("span", { markup: text }).textContent === kept);
+      const found = choices.findIndex((_, i) => plain(i) === kept);
       return found < 0 ? null : String(found);
     },
     ask: "Choose one of them first, or press “Show me”.",
     sentence: (guess) =>
-      Number(guess) === answer ? "You guessed what happened." : "You guessed something else than what happened.",
+      Number(guess) === answer
+        ? `You said “${plain(guess)}”, and that is what happened.`
+        : `You said “${plain(guess)}”; what happened: “${plain(answer)}”.`,
     picture: (guess) => html("ul", { class: "attn-verdicts" }, ...verdicts(guess === null ? null : Number(guess))),
   };
 }
@@ -88,7 +91,7 @@ function curve(asked) {
       if (Math.max(...off) <= 0.05 * (high - low)) return "Your curve is close to the measured one everywhere.";
       const worst = off.indexOf(Math.max(...off));
       const [yours, true_] = [guess[worst], answer[worst]].map((y) => fixed(y, decimals));
-      return `You were furthest off at ${axes[0]} ${places[worst]}: you said ${yours}; measured: ${true_}.`;
+      return `You were furthest off at ${axes[0]} = ${places[worst]}: you said ${yours}; measured: ${true_}.`;
     },
     picture: (guess) => (guess === null ? null : bothCurves(asked, guess)),
   };

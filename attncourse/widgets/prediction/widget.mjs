@@ -82,7 +82,7 @@ function enhance(root) {
 
   ask();
   const kept = store.get();
-  const guess = kept && "guess" in kept ? field.recall(kept.guess) : null;
+  const guess = kept ? field.recall(kept.guess) : null;
   if (guess !== null || kept?.skipped) reveal(guess);
   // the ledger links to claims, also to those in here
   const arrive = () => {

@@ -79,8 +79,8 @@ def predict(
         guess = _choice(name, choices, answer)
     elif number is not None:
         guess = _number(name, number, answer, unit)
-    else:
-        guess = _curve(name, list(curve or ()), between, axes, answer)
+    elif curve is not None:
+        guess = _curve(name, list(curve), between, axes, answer)
     parts = list(show) if isinstance(show, list | tuple) else [show]
     return Prediction(name, question, guess, result, _shown(name, parts, [alt] if isinstance(alt, str) else list(alt)))
 
