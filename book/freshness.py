@@ -63,6 +63,7 @@ def _used(used: Used) -> Iterable[list[Path]]:
                 "quiz": lambda name: [PACKAGE / f"quizzes/{name}.py"],
                 "widget": _widget,
                 "data": lambda name: [PACKAGE / f"tasks/data/{name}"],
+                "walkthrough": lambda name: [PACKAGE / f"walkthroughs/{name}.py"],
             }[kind](name)
 
 

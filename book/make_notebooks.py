@@ -29,6 +29,7 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).parent))
 import freshness
 import generated
+from api_page import anchor
 from ledger_page import page as ledger_page
 
 from attncourse import course
@@ -118,6 +119,9 @@ def header(stem: str) -> str:
     parts.append(f"[Open this page in Colab]({colab_url(stem)})")
     if took := timings().get(stem):
         parts.append(f"runs in {took['seconds']:.0f} s on one CPU thread, {took['gigabytes']:.1f} GB")
+    if modules := getattr(course.read().page(stem), "mechanisms", ()):
+        links = ", ".join(f"[{name}](../book/api.md#{anchor(name)})" for name in modules)
+        parts.append(f"its code: {links}")
     return " · ".join(parts)
 
 

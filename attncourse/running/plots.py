@@ -19,6 +19,9 @@ from .ledger import Measure, digits
 # Okabe & Ito's palette without its yellow, which vanishes on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 
+# Who is who, the same in drawings (diagrams/diagram.css) and explorables (widgets/lib/look.css).
+QUERY, KEYS, VALUES, CONTEXT = "#E69F00", "#3D9FD8", "#009E73", "#C0589A"
+
 STYLE = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",

@@ -12,6 +12,7 @@ from attncourse import course, diagrams, exercises
 from attncourse.widgets import state, weights
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import api_page
 from ledger_page import claims_of
 
 MOVED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>This page has moved</title>
@@ -28,6 +29,13 @@ class Drawing(Directive):
 
     def run(self) -> list[nodes.Node]:
         return [nodes.raw("", getattr(diagrams, self.arguments[0])()._repr_html_(), format="html")]
+
+
+def write_api(app, page, source):
+    """The page about the package is made from its code."""
+    if page == "book/api":
+        options = app.config.html_theme_options
+        source[0] += "\n" + api_page.page(f"{options['repository_url']}/blob/{options['repository_branch']}")
 
 
 def anchor_references(app, env):
@@ -93,6 +101,7 @@ def lead_on(app, exception):
 def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
     app.add_directive("drawing", Drawing)
+    app.connect("source-read", write_api)
     app.connect("doctree-read", drop_titles)
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
     app.connect("env-updated", anchor_claims, priority=600)
