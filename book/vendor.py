@@ -74,6 +74,7 @@ TEXT = [
     (0x2100, 0x22FF),  # letterlike symbols, fractions, arrows, operators
     (0x2308, 0x230B),  # floor and ceiling
     (0x23DC, 0x23E1),  # braces above and below
+    (0x2460, 0x2469),  # numbers in circles
     (0x25A0, 0x25FF),  # geometric shapes
     (0x2713, 0x2717),  # ticks and crosses
     (0x27E8, 0x27F9),  # angle brackets, long arrows

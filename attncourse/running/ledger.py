@@ -48,7 +48,10 @@ class Measure:
         wanted = -first + (half < 3 * 10**first)  # one decimal more where the interval begins with a 1 or a 2
         size = max(abs(self.value), abs(self.low), abs(self.high))
         most = 2 - math.floor(math.log10(size)) if size > 0 else 3
-        return max(0, min(wanted, most))
+        places = max(0, min(wanted, most))
+        while self.low < self.high and digits(self.low, places) == digits(self.high, places):  # 0.9994 to 1
+            places += 1
+        return places
 
 
 def digits(x: float, places: int | None = None) -> str:
