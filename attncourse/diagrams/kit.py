@@ -19,8 +19,19 @@ from pathlib import Path
 
 Point = tuple[float, float]
 
-SMALL, NORMAL, LARGE = 13, 15, 17  # sizes of text, in units
+SMALL = 12.6  # the smallest size of text, in units: see diagram.css
+WIDE = 3.0  # an arrow of at least this width has the larger tip
 KINDS = ("query", "keys", "values", "weights", "context", "state", "plain", "input", "output", "choice")
+SCOPE = "@scope@"  # in the ids, until it is known where the drawing is shown
+MARKER = 'markerUnits="userSpaceOnUse" orient="auto-start-reverse"'
+DEFS = (
+    f'<defs><marker id="{SCOPE}-tip" viewBox="0 0 10 10" refX="8.5" refY="5" {MARKER} markerWidth="9" '
+    'markerHeight="9"><path d="M0 0.6 L10 5 L0 9.4 Z"/></marker>'
+    f'<marker id="{SCOPE}-broad" viewBox="0 0 10 14" refX="0.5" refY="7" {MARKER} markerWidth="9" '
+    'markerHeight="12.6"><path d="M0 0 L10 7 L0 14 Z"/></marker>'
+    f'<pattern id="{SCOPE}-hatch" width="4" height="4" patternTransform="rotate(45)" '
+    'patternUnits="userSpaceOnUse"><path d="M0 0 V4"/></pattern></defs>'
+)
 STYLE = (Path(__file__).with_name("diagram.css")).read_text(encoding="utf-8")
 
 
@@ -65,14 +76,29 @@ class Diagram:
 
     def layer(
         self, x: float, y: float, width: float, height: float, label: str = "", *, sub: str = "", name: str = "",
-        step: int | Sequence[int] = (),
+        step: int | Sequence[int] = (), slot: str = "",
     ) -> None:  # fmt: skip
         """Something with learned parameters: a trapezium, narrower at its top, with a hatched corner."""
-        left, right, top, bottom, in_ = x - width / 2, x + width / 2, y - height / 2, y + height / 2, 7
+        left, right, top, bottom = x - width / 2, x + width / 2, y - height / 2, y + height / 2
+        in_ = min(7, width / 8)
         outline = f"M{left:g} {bottom:g} L{left + in_:g} {top:g} H{right - in_:g} L{right:g} {bottom:g} Z"
-        corner = f"M{right - in_ - 15:g} {top:g} H{right - in_:g} L{right - 3.2:g} {top + height * 0.55:g} Z"
-        hatch = f'<path class="hatch" d="{corner}" style="fill:url(#{self.name}-hatch)"/>'
-        self.add(f'<path d="{outline}"/>{hatch}' + self._two_lines(x, y, label, sub), "layer", name, step)
+        from_, to = right - in_ - min(12, width / 4), right - in_ * 0.6
+        corner = f"M{from_:g} {top:g} H{right - in_:g} L{to:g} {top + height * 0.4:g} Z"
+        hatch = f'<path class="hatch" d="{corner}" style="fill:url(#{SCOPE}-hatch)"/>'
+        self.add(f'<path d="{outline}"/>{hatch}' + self._two_lines(x, y, label, sub, slot), "layer", name, step)
+
+    def halves(
+        self, x: float, y: float, width: float, height: float, label: str, kinds: tuple[str, str], *,
+        names: tuple[str, str] = ("", ""), step: int | Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        """One vector that is two things at once: keys and values, what was read forwards and backwards."""
+        top, bottom, r = y - height / 2, y + height / 2, 7
+        for kind, name, side in zip(kinds, names, (-1, 1), strict=True):
+            edge = x + side * width / 2
+            round_ = f"H{edge - side * r:g} Q{edge:g} {top:g} {edge:g} {top + r:g} V{bottom - r:g}"
+            way = f"M{x:g} {top:g} {round_} Q{edge:g} {bottom:g} {edge - side * r:g} {bottom:g} H{x:g}"
+            self.add(f'<path class="half" d="{way}"/>', kind, name, step)
+        self.add(self._two_lines(x, y, label, ""), "inside", names[0], step)
 
     def operation(
         self, x: float, y: float, sign: str, *, radius: float = 13, name: str = "", step: int | Sequence[int] = ()
@@ -97,11 +123,9 @@ class Diagram:
                 size = f'width="{wide:g}" height="{high:g}"'
                 pieces.append(f'<rect class="cell" x="{left:g}" y="{top:g}" {size}{share}{place}/>')
                 if labels is not None:
-                    middle, base = left + wide / 2, top + high / 2
-                    dark = " on" if weights is not None and weights[i][j] > 0.45 else ""
-                    number = f'<text class="small{dark}" x="{middle:g}" y="{base:g}" dy=".34em"'
-                    number += f' data-slot="{slot}-{i}-{j}">' if slot else ">"
-                    pieces.append(f"{number}{math(labels[i][j])}</text>")
+                    place = f' data-slot="{slot}-{i}-{j}"' if slot else ""
+                    at = f'x="{left + wide / 2:g}" y="{top + high / 2:g}" dy=".34em"'
+                    pieces.append(f'<text class="small" {at}{share}{place}>{math(labels[i][j])}</text>')
         self.add("".join(pieces), f"{kind} grid", name, step)
 
     def arrow(
@@ -113,15 +137,35 @@ class Diagram:
 
         bend: one smooth curve from the first point to the last; kind "time" is a state that travels: a double line
         """
+        broad = "time" in kind or "rail" in kind or (width or 0) >= WIDE
+        if tip and broad and not bend:
+            points = (*points[:-1], _before(points[-2], points[-1], 8.5))
         way = _curve(points[0], points[-1]) if bend else "M" + " L".join(f"{x:g} {y:g}" for x, y in points)
         look = f' style="stroke-width:{width:g}"' if width is not None else ""
         look += f' data-flow="{slot}"' if slot else ""
-        end = f' marker-end="url(#{self.name}-tip)"' if tip else ""
-        self.add(f'<path class="line" d="{way}"{look}{end}/>', f"arrow {kind}".strip(), name, step)
+        end = f' marker-end="url(#{SCOPE}-{"broad" if broad else "tip"})"' if tip else ""
+        inner = f'<path class="inner" d="{way}"/>' if "time" in kind else ""
+        self.add(f'<path class="line" d="{way}"{look}{end}/>{inner}', f"arrow {kind}".strip(), name, step)
         words = self.shape_of(carries) if carries else label
         if words:
             where = at or ((points[0][0] + points[-1][0]) / 2 + 6, (points[0][1] + points[-1][1]) / 2)
             self.text(*where, words, "shape" if carries else "note", anchor, step=step)
+
+    def fork(self, x: float, y: float, kind: str = "", *, radius: float = 3.4, step: int | Sequence[int] = ()) -> None:
+        """Here a line branches; where lines cross without such a dot, they have nothing to do with each other."""
+        self.add(f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}"/>', f"fork {kind}".strip(), "", step)
+
+    def scale(self, x: float, y: float, width: float, keys: int, step: int | Sequence[int] = ()) -> None:
+        """How dark is which weight: from 0 to 1, and where chance lies among that many keys."""
+        n, high = 20, 11
+        for i in range(n):
+            place = f'x="{x + i * width / n:g}" y="{y:g}" width="{width / n + 0.3:g}" height="{high}"'
+            self.add(f'<rect class="cell" {place} style="--w:{(i + 0.5) / n:.3f}"/>', "weights scale", "", step)
+        at = x + width / keys
+        self.add(f'<path class="line" d="M{at:g} {y - 4:g} V{y + high + 4:g}"/>', "arrow", "", step)
+        self.text(x - 5, y + 10, "0", "note", "end", step=step)
+        self.text(x + width + 5, y + 10, "1", "note", step=step)
+        self.text(at, y + high + 17, f"chance 1/{keys}", "note", "middle", step=step)
 
     def text(
         self, x: float, y: float, words: str, kind: str = "note", anchor: str = "start", *, slot: str = "",
@@ -157,6 +201,12 @@ class Diagram:
             f'<circle cx="{x:g}" cy="{y:g}" r="11"/><text x="{x:g}" y="{y:g}" dy=".35em">{n}</text>', "badge", "", n
         )
 
+    def legend(self, y: float, *lines: str, x: float = 4, gap: float = 23) -> None:
+        """What happens in each numbered step, in a few words; y: the middle of the first line."""
+        for n, words in enumerate(lines, 1):
+            self.number(n, x + 11, y + (n - 1) * gap)
+            self.text(x + 30, y + (n - 1) * gap + 4.5, words, "note", step=n)
+
     def frame(self, x: float, y: float, width: float, height: float, label: str = "", *, step: int | Sequence[int] = (),
               name: str = "", times: str = "") -> None:  # fmt: skip
         """A dashed frame around what is one thing, x and y its upper left corner. `times`: how often it repeats."""
@@ -191,27 +241,28 @@ class Diagram:
         finally:
             self.parts += kept
 
-    def to_svg(self) -> str:
-        tip = (
-            f'<marker id="{self.name}-tip" viewBox="0 0 10 10" refX="8.5" refY="5" markerUnits="userSpaceOnUse" '
-            'markerWidth="9" markerHeight="9" orient="auto-start-reverse"><path d="M0 0.6 L10 5 L0 9.4 Z"/></marker>'
-        )
-        hatch = (
-            f'<pattern id="{self.name}-hatch" width="4" height="4" patternTransform="rotate(45)" '
-            'patternUnits="userSpaceOnUse"><path d="M0 0 V4"/></pattern>'
-        )
-        return (
+    def to_svg(self, scope: str = "") -> str:
+        """scope: what its ids begin with, for a page that shows the same drawing twice"""
+        scope = scope or self.name
+        head = (
             '<svg xmlns="http://www.w3.org/2000/svg" class="attn-diagram" role="img" '
             f'viewBox="0 0 {self.width:g} {self.height:g}" style="--units:{self.width:g}" '
-            f'aria-labelledby="{self.name}-title {self.name}-about">'
-            f'<title id="{self.name}-title">{escape(self.title)}</title>'
-            f'<desc id="{self.name}-about">{escape(self.about)}</desc>'
-            f"<defs>{tip}{hatch}</defs>{''.join(self.parts)}</svg>"
+            f'aria-labelledby="{scope}-title {scope}-about">'
+            f'<title id="{scope}-title">{escape(self.title)}</title>'
+            f'<desc id="{scope}-about">{escape(self.about)}</desc>'
         )
+        return f"{head}{DEFS}{''.join(self.parts)}</svg>".replace(SCOPE, scope)
 
     def _repr_html_(self) -> str:
         caption = f"<figcaption>{escape(self.title)}</figcaption>"
         return f'<figure class="attn-drawing"><style>{STYLE}</style>{self.to_svg()}{caption}</figure>'
+
+
+def _before(start: Point, end: Point, distance: float) -> Point:
+    """The point that lies so far before the end of this way."""
+    (x1, y1), (x2, y2) = start, end
+    share = distance / ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5
+    return x2 - share * (x2 - x1), y2 - share * (y2 - y1)
 
 
 def _curve(start: Point, end: Point) -> str:
@@ -223,6 +274,11 @@ def _curve(start: Point, end: Point) -> str:
 def number(x: float, digits: int | None = None) -> str:
     """As it is written: a true minus, and no more digits than asked for."""
     return (f"{x:g}" if digits is None else f"{x:.{digits}f}").replace("-", "−")
+
+
+def share(w: float) -> str:
+    """A weight in little room: .25, 1, and a dot for next to nothing."""
+    return "·" if w < 0.005 else "1" if w >= 0.995 else f"{w:.2f}"[1:]
 
 
 def math(words: str) -> str:
