@@ -36,20 +36,30 @@ lab: .venv/ready ## open the notebooks in JupyterLab
 clean: ## remove what was built; the environment too
 	rm -rf _build .venv build dist *.egg-info .pytest_cache .ruff_cache attncourse/widgets/node_modules
 
-# The environment. A Linux machine without an NVIDIA driver gets torch's CPU build first: the default one is gigabytes.
+# The environment, by uv where it is installed, else by pip. A Linux machine without an NVIDIA driver gets torch's CPU
+# build first: the default one is gigabytes. Where that index cannot be reached, what the pins say is taken.
+ifneq ($(shell command -v uv),)
+VENV := uv venv -q --seed --python $(PYTHON) .venv
+INSTALL := uv pip install -q --python $(PY)
+else
+VENV := $(PYTHON) -m venv .venv
+INSTALL := $(PY) -m pip install -q
+endif
+ONCE := PIP_RETRIES=0 PIP_TIMEOUT=20 UV_HTTP_RETRIES=0 UV_HTTP_TIMEOUT=20
+
 .venv/ready: requirements.txt pyproject.toml
 	@echo "Setting up the environment in .venv (a few minutes, once) ..."
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
-	  || { echo "make: Python 3.10 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "make: Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || command -v uv >/dev/null || { \
 	  echo "This Python cannot make environments yet: installing the distribution's python3-venv ..."; \
 	  sudo=$$([ $$(id -u) = 0 ] || command -v sudo); \
 	  { $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv >/dev/null; } \
 	  || { echo "make: install python3-venv (or a Python with pip), then try again"; exit 1; }; }
-	@[ -x $(PY) ] || $(PYTHON) -m venv .venv
+	@[ -x $(PY) ] || $(VENV)
 	@if [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null; then \
-	  $(PY) -m pip install -q --no-deps --retries 0 --timeout 20 --index-url https://download.pytorch.org/whl/cpu \
+	  $(ONCE) $(INSTALL) --no-deps --index-url https://download.pytorch.org/whl/cpu \
 	    "$$(grep '^torch==' requirements.txt)" >/dev/null 2>&1 || true; fi
-	@$(PY) -m pip install -q -r requirements.txt
-	@$(PY) -m pip install -q --no-deps -e .
+	@$(INSTALL) -r requirements.txt
+	@$(INSTALL) --no-deps -e .
 	@touch $@

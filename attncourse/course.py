@@ -39,7 +39,7 @@ class Chapter(Page):
     part: str
     question: str
     can: str  # "after it, students can …"
-    minutes: int  # to read
+    minutes: int  # to read; book/generated.py computes them from its text
     needs: tuple[int, ...] = ()  # chapters to read before
     returns: tuple[int, ...] = ()  # earlier chapters whose idea comes back
     mechanisms: tuple[str, ...] = ()  # modules: "ntm" of mechanisms/, or "core.scores"

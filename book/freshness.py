@@ -63,6 +63,7 @@ def _used(used: Used) -> Iterable[list[Path]]:
                 "quiz": lambda name: [PACKAGE / f"quizzes/{name}.py"],
                 "widget": _widget,
                 "data": lambda name: [PACKAGE / f"tasks/data/{name}"],
+                "walkthrough": lambda name: [PACKAGE / f"walkthroughs/{name}.py"],
             }[kind](name)
 
 
@@ -128,7 +129,7 @@ def check_records(used: Used, page: course.Page) -> list[str]:
     """What a notebook used and course.toml does not give its page."""
     given = {
         "model": page.models,
-        "widget": (*page.widgets, "Quiz"),
+        "widget": (*page.widgets, "Quiz", "predict"),
         "exercise": getattr(page, "exercises", ()),
         "quiz": (getattr(page, "quiz", ""),),
     }

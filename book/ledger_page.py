@@ -11,11 +11,15 @@ CARDS = ROOT / "attncourse/zoo/weights"
 HEAD = """\
 # The ledger
 
-Every figure that a chapter claims, as its notebook measured it when it was last executed. A *guard* is a bound that was set after pilots: it is no prediction, it keeps the book honest when code changes, and a claim that breaks it stops the build. Intervals are 95%, and *n* says what they rest on: images, sentences, or training runs with seeds of their own. A paper's figure stands beside ours only where it measures the same thing. Each claim leads to its cell.
+Here are the figures that the chapters claim, as their notebooks measured them when they were last executed. Each one links to the place where it was measured.
+
+- **Measured** is the figure with its 95% interval. *n* says what the interval rests on: images, sentences, or training runs with seeds of their own.
+- A **guard** is a bound that we set after pilots. It is not a prediction: it keeps the book honest when code changes, because a notebook whose figure falls outside its guard does not build. The mark ↔ says that the figure is inside and its interval reaches beyond, so that another sample might well fall outside.
+- **The paper** has an entry only where the paper measured the same thing.
 
 <!-- This page is written by `make notebooks` from the notebooks' outputs; do not edit it. -->
 """  # noqa: E501
-COLUMNS = "| claim | measured | guard | the paper |\n|---|---|---|---|"
+SEARCH = '<div class="attn-filter" data-filter="Search the ledger"></div>'
 
 
 def claims_of(notebook) -> list[dict]:
@@ -29,27 +33,31 @@ def claims_of(notebook) -> list[dict]:
 def page(notebooks: Path) -> str:
     read = {path.name: nbformat.read(path, as_version=4) for path in sorted(notebooks.glob("*.ipynb"))}
     claims = {name: found for name, notebook in read.items() if (found := claims_of(notebook))}
-    every = [claim for found in claims.values() for claim in found]
-    guarded, crossed = sum(claim["holds"] is True for claim in every), sum(claim["crosses"] for claim in every)
-    count = (
-        f"{len(every)} figures: {guarded} with a guard, all of which hold (the intervals of {crossed} reach beyond it, "
-        f"marked ↔), and {len(every) - guarded} that are only reported."
-    )
-    search = '<div class="attn-filter" data-filter="table" data-label="Search the ledger"></div>'
-    return "\n".join(
-        [HEAD, count, "", search, *(_chapter(name, read[name], found) for name, found in claims.items()), ""]
+    parts = (_chapter(name, read[name], found) for name, found in claims.items())
+    return "\n".join([HEAD, _count([claim for found in claims.values() for claim in found]), "", SEARCH, *parts, ""])
+
+
+def _count(claims: list[dict]) -> str:
+    guarded, crossed = sum(bool(claim["guard"]) for claim in claims), sum(claim["crosses"] for claim in claims)
+    return (
+        f"Of {len(claims)} figures, {guarded} have a guard and {len(claims) - guarded} are only reported. "
+        f"The intervals of {crossed} reach beyond their guard."
     )
 
 
 def _chapter(name: str, notebook, claims: list[dict]) -> str:
+    """A table; a column that no claim of the chapter fills is left out."""
     title = notebook["cells"][0]["source"].splitlines()[0].lstrip("# ")
-    rows = [f"| [{_cell(c['text'])}](../notebooks/{name}#{c['id']}) | {_figures(c)} |" for c in claims]
-    return "\n".join([f"\n## [{title}](../notebooks/{name})\n", *_models(notebook), COLUMNS, *rows])
-
-
-def _figures(claim: dict) -> str:
-    guard = claim["guard"] + (" ↔" if claim["crosses"] else "")
-    return " | ".join(_cell(text) or "–" for text in (claim["measured"], guard, claim["paper"]))
+    columns = {
+        "claim": [f"[{_cell(c['text'])}](../notebooks/{name}#{c['id']})" for c in claims],
+        "measured": [_cell(c["measured"]) for c in claims],
+        "guard (set after pilots)": [c["guard"] + " ↔" * c["crosses"] for c in claims],
+        "the paper": [_cell(c["paper"]) for c in claims],
+    }
+    used = {head: cells for head, cells in columns.items() if any(cells)}
+    rows = [list(used), ["---"] * len(used), *zip(*used.values(), strict=True)]
+    table = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"\n## [{title}](../notebooks/{name})\n", *_models(notebook), *table])
 
 
 def _cell(text: str) -> str:
@@ -59,7 +67,7 @@ def _cell(text: str) -> str:
 def _models(notebook) -> list[str]:
     """The zoo models that the chapter used when it was executed, with the seeds and minutes of their training."""
     used = notebook["metadata"].get("attncourse", {}).get("used", {}).get("model", [])
-    return ["Trained before: " + "; ".join(map(_model, used)) + ".\n"] if used else []
+    return ["Trained beforehand: " + "; ".join(map(_model, used)) + ".\n"] if used else []
 
 
 def _model(name: str) -> str:

@@ -29,6 +29,7 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).parent))
 import freshness
 import generated
+from api_page import anchor
 from ledger_page import page as ledger_page
 
 from attncourse import course
@@ -43,6 +44,7 @@ if not importlib.util.find_spec("attncourse"):  # in Colab
     %pip install -q "attncourse @ git+{url}"
 import attncourse
 """
+UNTITLED = "How this figure was drawn"  # of a cell that is hidden and does not say what is inside
 # Asked of the kernel after the last cell: seconds of work, and the most memory that it held at once (kilobytes).
 USED = """\
 import resource
@@ -66,7 +68,7 @@ def colab_url(stem: str) -> str:
 
 def convert(chapter: Path) -> nbformat.NotebookNode:
     """Text -> cells: adds under the title the minutes, the Colab link and what a run takes, the bootstrap to the set-up
-    cell, and ids by content."""
+    cell, what folds a cell, and ids by content."""
     source = jupytext.reads(chapter.read_text(encoding="utf-8"), fmt="md:myst")
     title, _, rest = source.cells[0].source.partition("\n")
     source.cells[0].source = f"{title}\n\n{header(chapter.stem)}\n{rest}"
@@ -75,11 +77,34 @@ def convert(chapter: Path) -> nbformat.NotebookNode:
     for cell in source.cells:
         if "setup" in cell.metadata.get("tags", []):
             cell.source = BOOTSTRAP.format(url=repository()["url"]) + cell.source
+        fold(cell, chapter.name)
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1  # the same text twice still needs two ids
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         notebook.cells.append(make(cell.source, id=f"{digest}-{seen[digest]}", metadata=cell.metadata))
     return notebook
+
+
+def fold(cell: nbformat.NotebookNode, where: str) -> None:
+    """`fold: How this was measured` in a cell's header -> all that folds it: in the page, in JupyterLab, in Colab.
+
+    JupyterLab shows the first line of a folded cell, and Colab takes the title from it. `book/_ext` leaves that line
+    out of the page, where the summary says the same.
+    """
+    tags = cell.metadata.get("tags", [])
+    if "fold" not in cell.metadata and "hide-input" not in tags:
+        return
+    title = cell.metadata.pop("fold", UNTITLED)
+    if cell.cell_type != "code" or not isinstance(title, str) or len(title.splitlines()) != 1:
+        raise SystemExit(
+            f"{where}: fold is {title!r}; expected a title such as `fold: How this was measured` in the header of a "
+            "code cell (text is folded by <details>)"
+        )
+    cell.metadata["tags"] = [*tags, *(["hide-input"] if "hide-input" not in tags else [])]
+    cell.metadata["mystnb"] = cell.metadata.get("mystnb", {}) | {"code_prompt_show": title, "code_prompt_hide": title}
+    cell.metadata["jupyter"] = {"source_hidden": True}
+    cell.metadata["cellView"] = "form"
+    cell.source = f"#@title {title}\n{cell.source}"
 
 
 def timings() -> dict[str, dict[str, float]]:
@@ -94,6 +119,9 @@ def header(stem: str) -> str:
     parts.append(f"[Open this page in Colab]({colab_url(stem)})")
     if took := timings().get(stem):
         parts.append(f"runs in {took['seconds']:.0f} s on one CPU thread, {took['gigabytes']:.1f} GB")
+    if modules := getattr(course.read().page(stem), "mechanisms", ()):
+        links = ", ".join(f"[{name}](../book/api.md#{anchor(name)})" for name in modules)
+        parts.append(f"its code: {links}")
     return " · ".join(parts)
 
 
@@ -174,6 +202,10 @@ def _joined(outputs: list) -> list:
             data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
         if "image/png" in data:
             data["image/png"] = _smaller(data["image/png"])
+        if "text/html" in data:  # figures inside of a prediction
+            data["text/html"] = re.sub(
+                r"(?<=data:image/png;base64,)[\w+/=]+", lambda png: _smaller(png[0]), data["text/html"]
+            )
     return kept
 
 

@@ -22,7 +22,7 @@ def test_everything_there_is_belongs_to_some_page():
     named = {kind: {x for page in pages for x in getattr(page, kind, ())} for kind in ("models", "widgets", "tasks")}
     weights = {path.stem for path in (course.PACKAGE / "zoo/weights").glob("*.json")}
     assert weights == named["models"] and weights <= set(zoo.recipes())
-    assert set(widgets.EXPORTS) - {"Quiz", "quiz"} == named["widgets"]
+    assert set(widgets.EXPORTS) - {"Quiz", "quiz", "predict", "walkthrough"} == named["widgets"]
     helpers = {"__init__", "text", "grammar", "french"}
     assert {p.stem for p in (course.PACKAGE / "tasks").glob("*.py")} - helpers <= named["tasks"]
     modules = {m for page in read.chapters for m in page.mechanisms}

@@ -1,6 +1,11 @@
-"""Figures in one style: transparent ground, colour-blind-safe, readable in light and (inverted by the page) in dark."""
+"""Figures in one style: transparent ground, colour-blind-safe, readable in light and (inverted by the page) in dark.
 
+And tables, for results that a reader compares.
+"""
+
+import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,8 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from .ledger import Measure, digits
+
 # Okabe & Ito's palette without its yellow, which vanishes on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+
+# Who is who, the same in drawings (diagrams/diagram.css) and explorables (widgets/lib/look.css).
+QUERY, KEYS, VALUES, CONTEXT = "#E69F00", "#3D9FD8", "#009E73", "#C0589A"
 
 STYLE = {
     "figure.facecolor": "none",
@@ -95,3 +105,49 @@ def curves(
     if len(series) > 1:
         ax.legend()
     return ax
+
+
+Cell = str | float | Measure  # numbers get three significant digits; format those that need others yourself
+
+
+@dataclass(frozen=True)
+class Table:
+    """Results side by side: HTML in a page or notebook, aligned columns in a terminal."""
+
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[str, ...]
+    caption: str
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.columns)
+        body = "".join(
+            f'<tr><th scope="row">{html.escape(first)}</th>'
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
+            + "</tr>"
+            for first, *rest in self.rows
+        )
+        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        return f'<table class="attn-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+    def __repr__(self) -> str:
+        lines = [self.columns, *self.rows]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        aligned = (
+            "  ".join([first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:], strict=True))]).rstrip()
+            for first, *rest in lines
+        )
+        return "\n".join([*([self.caption] if self.caption else []), *aligned])
+
+
+def table(rows: Sequence[Sequence[Cell]], columns: Sequence[str], caption: str = "") -> Table:
+    """One line per thing that is compared, its name first: `table([("RNN", 0.25), …], ("network", "accuracy"))`."""
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{len(columns)} columns ({', '.join(columns)}), but the row {list(row)} has {len(row)}")
+    return Table(tuple(tuple(map(_cell, row)) for row in rows), tuple(columns), caption)
+
+
+def _cell(value: Cell) -> str:
+    if isinstance(value, str | Measure):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else digits(float(value))

@@ -43,7 +43,7 @@ GRADER = """\
 HOW = (
     'Write your answers below `@exercise("…")`, where the `...` stands, and press Check under the cell: it says why '
     "an answer is wrong. Leave the line with `@exercise` as it is; everything else of a notebook you may change. The "
-    "first cell installs the package in Colab. On your own machine, with Python 3.10 or newer:"
+    "first cell installs the package in Colab. On your own machine, with Python 3.11 or newer:"
 )
 
 

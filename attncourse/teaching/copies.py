@@ -41,7 +41,7 @@ def student_copy(notebook: dict, stem: str, kind: Kind) -> dict:
     notebook = copy.deepcopy(notebook)
     for cell in notebook["cells"]:
         source = text(cell["source"])
-        kept = ("tags", "mystnb")
+        kept = ("tags", "mystnb", "jupyter", "cellView")  # the last three fold it
         cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key in kept}
         if cell["cell_type"] != "code":
             cell["source"] = lines(_relinked(source, course, kind))
@@ -183,4 +183,5 @@ def _strings(value) -> Iterator[str]:
 
 def _plain(words: str) -> str:
     """Without HTML and white space: a line is the same however it was coloured, indented or cut."""
+    words = re.sub(r"<(style|script)>.*?</\1>", "", words, flags=re.DOTALL)  # a prediction's own
     return re.sub(r"\s+", "", html.unescape(re.sub(r"</?[a-zA-Z][^<>]*>", "", words)))

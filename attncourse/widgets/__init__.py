@@ -30,6 +30,7 @@ EXPORTS = {  # name -> the module that holds it
     "WhereLook": "where_look.widget",
     "WhoLooks": "who_looks.widget",
     "WordByWord": "word_by_word.widget",
+    "predict": "prediction.widget",
     "quiz": "quiz_card.widget",
     "walkthrough": "stepped.widget",
 }

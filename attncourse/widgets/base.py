@@ -8,7 +8,10 @@ from . import weights
 
 
 class Explorable(anywidget.AnyWidget):
-    """What all explorables share: their use is noted while a notebook of the book is executed."""
+    """What all explorables share: their use is noted while a notebook of the book is executed.
+
+    Each begins with a task for the reader, its trait `challenge`: a chapter that wants another one passes it.
+    """
 
     def __init__(self, *arguments, **traits):
         super().__init__(*arguments, **traits)

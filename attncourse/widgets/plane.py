@@ -77,7 +77,8 @@ class QueryAmongKeys(Explorable):
 
     def _check_sizes(self) -> None:
         if len(self.key_vectors) != len(self.values):
-            raise traitlets.TraitError(f"one value a key: {len(self.key_vectors)} keys, {len(self.values)} values")
+            sizes = f"{len(self.key_vectors)} keys, {len(self.values)} values"
+            raise traitlets.TraitError(f"there is one value per key: {sizes}")
         if not len(self.W_q) == len(self.W_k) == len(self.v):
             sizes = f"W_q has {len(self.W_q)} rows, W_k {len(self.W_k)}, v {len(self.v)} numbers"
             raise traitlets.TraitError(f"the hidden sizes of the additive score differ: {sizes}")

@@ -12,6 +12,7 @@ from attncourse import course, diagrams, exercises
 from attncourse.widgets import state, weights
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import api_page
 from ledger_page import claims_of
 
 MOVED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>This page has moved</title>
@@ -30,6 +31,13 @@ class Drawing(Directive):
         return [nodes.raw("", getattr(diagrams, self.arguments[0])()._repr_html_(), format="html")]
 
 
+def write_api(app, page, source):
+    """The page about the package is made from its code."""
+    if page == "book/api":
+        options = app.config.html_theme_options
+        source[0] += "\n" + api_page.page(f"{options['repository_url']}/blob/{options['repository_branch']}")
+
+
 def anchor_references(app, env):
     """Let a notebook link to a paper as `../book/references.md#bahdanau2015`.
 
@@ -45,6 +53,14 @@ def anchor_claims(app, env):
     for page, path in _notebooks(env).items():
         for claim in claims_of(json.loads(path.read_text(encoding="utf-8"))):
             env.metadata[page].setdefault("myst_slugs", {})[claim["id"]] = (0, claim["id"], claim["text"])
+
+
+def drop_titles(app, doctree):
+    """A folded cell begins with a line that gives Colab its title; in the page, the summary says the same."""
+    for block in doctree.findall(nodes.literal_block):
+        first, _, rest = block.astext().partition("\n")
+        if first.startswith("#@title ") and block.parent.get("nb_element") == "cell_code_source":
+            block.replace_self(nodes.literal_block(rest, rest, **block.attributes))
 
 
 def _notebooks(env) -> dict[str, Path]:
@@ -85,6 +101,8 @@ def lead_on(app, exception):
 def setup(app):
     app.set_html_assets_policy("always")  # MathJax also where the only formulas are inside widgets
     app.add_directive("drawing", Drawing)
+    app.connect("source-read", write_api)
+    app.connect("doctree-read", drop_titles)
     app.connect("env-updated", anchor_references, priority=600)  # after bibtex has numbered them
     app.connect("env-updated", anchor_claims, priority=600)
     app.add_css_file("card.css")

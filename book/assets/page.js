@@ -1,61 +1,59 @@
-// Two small things that the pages share: names that light up together, and a filter above long tables.
+// Two small things that the pages share: names that light up together, and a search above long tables.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
   if (!article) return;
 
-  // ---- linked names: pointing at (or focusing) a name in a symbol table or a drawing lights it everywhere it stands:
-  // in all tables and drawings of the page, and in the code of the same section ----
-  const isName = /^[A-Za-z_]\w*$/;
-  const tables = [...article.querySelectorAll("table")].filter((table) =>
-    [...table.querySelectorAll("th")].some((head) => head.textContent.trim() === "variable"));
-  const inTables = tables.flatMap((table) => [...table.querySelectorAll("td code")])
-    .filter((code) => isName.test(code.textContent.trim()));
-  for (const code of inTables) {
-    code.dataset.name = code.textContent.trim();
-    code.tabIndex = 0;
+  // ---- linked names: pointing at a name in a symbol table or a drawing, or focusing it in the table, lights it in the
+  // tables, the drawings and the code that is not folded away; the formulas are left alone ----
+  for (const table of article.querySelectorAll("table")) {
+    const column = [...table.querySelectorAll("thead th")].findIndex((head) => head.textContent.trim() === "variable");
+    for (const code of table.querySelectorAll(`tbody td:nth-child(${column + 1}) code`)) {
+      if (!/^[A-Za-z_]\w*$/.test(code.textContent.trim())) continue;
+      code.dataset.name = code.textContent.trim();
+      code.tabIndex = 0; // the names of a drawing are reached here: an image has nothing to focus
+    }
   }
-  const section = (element) => {
-    let at = element.closest("section");
-    while (at?.parentElement?.closest("section section")) at = at.parentElement.closest("section");
-    return at ?? article;
-  };
-  const twins = (element) => {
-    const name = element.dataset.name;
-    const marked = [...article.querySelectorAll(`[data-name="${CSS.escape(name)}"]`)];
-    const code = [...section(element).querySelectorAll(".highlight span")]
-      .filter((span) => span.textContent === name && !span.closest("details.hide:not([open])"));
-    return [...marked, ...code];
-  };
+  const named = "td code[data-name], .attn-diagram [data-name]";
+  const twins = (name) => [
+    ...[...article.querySelectorAll(named)].filter((element) => element.dataset.name === name),
+    ...[...article.querySelectorAll('.highlight span[class^="n"]')]
+      .filter((token) => token.textContent === name && !token.closest("details:not([open])")),
+  ];
   let lit = [];
-  const light = (event) => {
-    const element = event.target.closest?.("[data-name]");
-    for (const other of lit) other.classList.remove("attn-lit");
-    lit = element && article.contains(element) ? twins(element) : [];
-    for (const other of lit) other.classList.add("attn-lit");
+  let pointed = null;
+  let focused = null;
+  const light = () => {
+    for (const element of lit) element.classList.remove("attn-lit");
+    const from = pointed ?? focused;
+    lit = from ? twins(from.dataset.name) : [];
+    for (const element of lit) element.classList.add("attn-lit");
   };
-  article.addEventListener("pointerover", light);
-  article.addEventListener("focusin", light);
-  article.addEventListener("focusout", light);
+  const on = (kind, change) => article.addEventListener(kind, (event) => {
+    change(event.target.closest(named));
+    light();
+  });
+  on("pointerover", (element) => { pointed = element; });
+  on("pointerleave", () => { pointed = null; });
+  on("focusin", (element) => { focused = element; });
+  on("focusout", () => { focused = null; });
 
-  // ---- a filter: rows that do not contain what is typed are hidden, and headings of which nothing is left ----
+  // ---- a search above long tables: a row stays if it or its heading holds all the words; empty sections go ----
   for (const place of article.querySelectorAll("[data-filter]")) {
-    const label = Object.assign(document.createElement("label"), { textContent: `${place.dataset.label} ` });
+    const rows = [...article.querySelectorAll("section section tbody tr")].map((row) => {
+      const part = row.closest("section");
+      return { row, part, text: `${part.querySelector("h2").textContent} ${row.textContent}`.toLowerCase() };
+    });
+    const label = Object.assign(document.createElement("label"), { textContent: `${place.dataset.filter} ` });
     const field = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
     const count = Object.assign(document.createElement("output"), { className: "attn-filter-count" });
     label.append(field);
     place.append(label, count);
     field.addEventListener("input", () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      for (const row of article.querySelectorAll("tbody tr")) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        shown += !row.hidden;
-      }
-      for (const part of article.querySelectorAll("section section")) {
-        part.hidden = words.length > 0 && !part.querySelector("tbody tr:not([hidden])");
-      }
-      count.textContent = words.length ? ` ${shown} found` : "";
+      const found = rows.filter(({ text }) => words.every((word) => text.includes(word)));
+      for (const { row, part } of rows) row.hidden = part.hidden = true;
+      for (const { row, part } of found) row.hidden = part.hidden = false;
+      count.textContent = words.length ? `${found.length} of ${rows.length}` : "";
     });
   }
 });

@@ -224,7 +224,7 @@ def test_missing_weights_are_said_to_be_missing(browser, desk):
     with visit(browser, url) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.get_by_role("button", name="5 at random").click()
-        page.locator(".attn-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
+        page.locator(".attn-notes").filter(has_text="could not be loaded: the weights are damaged").wait_for()
         assert page.locator(".attn-arrow").count() == 0
         page.evaluate("window.kernel = 'answers'")
         page.get_by_role("button", name="Try again").click()

@@ -59,7 +59,7 @@ def test_every_section_is_a_heading_of_its_chapter(name):
 def test_no_box_covers_another():
     for a, b in itertools.combinations(FamilyMap().nodes, 2):
         if a["y"] == b["y"]:
-            room = 65 * abs(a["x"] - b["x"]) - 20 - 3.4 * (len(a["short"]) + len(b["short"]))
+            room = 65 * abs(a["x"] - b["x"]) - 24 - 3.4 * (len(a["short"]) + len(b["short"]))
             assert room > 0, (a["name"], b["name"])
 
 

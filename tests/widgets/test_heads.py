@@ -144,7 +144,7 @@ def test_missing_weights_are_said_to_be_missing(browser, stand):
     with visit(browser, stand) as (page, _):
         page.route("**/weights.safetensors", lambda route: route.fulfill(status=404))
         page.locator(".attn-heads input[type=text]").fill("the cat sleeps")
-        page.locator(".attn-heads .attn-notes").get_by_text("The model's weights are not to be had").wait_for()
+        page.locator(".attn-heads .attn-notes").get_by_text("The model's weights could not be loaded").wait_for()
         page.unroute("**/weights.safetensors")
         page.get_by_role("button", name="Try again").click()
         page.wait_for_function(f"{ROOT}.dataset.output === 'le chat dort'")

@@ -215,7 +215,7 @@ def test_missing_weights_are_said_to_be_missing(browser, stand):
     with visit(browser, stand) as (page, _):
         page.route("**/weights.safetensors", lambda route: route.fulfill(status=404))
         page.get_by_role("button", name="random pattern of length 5").click()
-        page.locator(".attn-notes").get_by_text("The model's weights are not to be had").wait_for()
+        page.locator(".attn-notes").get_by_text("The model's weights could not be loaded").wait_for()
         assert page.locator(".attn-verdict").text_content() == "" and not page.locator(".attn-desk").is_visible()
         page.unroute("**/weights.safetensors")
         page.get_by_role("button", name="Try again").click()

@@ -138,7 +138,7 @@ def test_without_weights_it_says_so_and_tries_again(browser, stand):
     with visit(browser, stand) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.locator(".attn-squeeze").get_by_role("textbox").fill("seven")
-        page.get_by_text("The model's weights are not to be had: the weights are damaged.").wait_for()
+        page.get_by_text("The model's weights could not be loaded: the weights are damaged.").wait_for()
         page.evaluate("window.kernel = ''")
         page.get_by_role("button", name="Try again").click()
         page.wait_for_function("() => document.querySelector('.attn-squeeze').dataset.text === 'seven'")

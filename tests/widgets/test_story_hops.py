@@ -152,7 +152,7 @@ def test_without_weights_it_says_so_and_tries_again(browser, stand):
     with visit(browser, stand) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.evaluate("model.set('question', 0), 1")
-        page.get_by_text("The model's weights are not to be had: the weights are damaged.").wait_for()
+        page.get_by_text("The model's weights could not be loaded: the weights are damaged.").wait_for()
         page.evaluate("window.kernel = ''")
         page.get_by_role("button", name="Try again").click()
         same_as_torch(page, {"story": 0, "question": 0})

@@ -180,7 +180,7 @@ def test_weights_that_cannot_be_had(browser, desk):
     with visit(browser, desk) as (page, _):
         page.evaluate("window.kernel = 'refuses'")
         page.get_by_role("button", name="new digit").click()
-        page.locator(".attn-notes").filter(has_text="not to be had: the weights are damaged").wait_for()
+        page.locator(".attn-notes").filter(has_text="could not be loaded: the weights are damaged").wait_for()
         page.evaluate("window.kernel = 'answers'")
         page.get_by_role("button", name="Try again").click()
         same_as_torch(settled(page, 1))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .compare import changed, differences, finite, given, kind_of, named, outputs, read_shape, same
-from .core import Case, Exercise, Outcome, Output, Result, Verdict
+from .core import Case, Exercise, Outcome, Output, Recorded, Result, Verdict
 from .run import build, run, tensors
 
 TIPS = {  # found in "Type: message" -> what to think about
@@ -29,6 +29,8 @@ TIPS = {  # found in "Type: message" -> what to think about
 @cache  # grading judges everyone on the same cases
 def reference(function: Callable, case: Case) -> Result:
     """What one of our own functions, the solution or a wrong version, gives."""
+    if isinstance(function, Recorded):
+        return function.results[case.kind]
     return run(function, case, seconds=120.0)
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ def time_limit(seconds: float) -> Iterator[None]:
     Elsewhere (Windows, other threads) another thread asks the interpreter to raise, by the clock: that ends loops, and
     a sleep only once it is over. Neither can interrupt a single long call into compiled code.
     """
+    if sys.platform == "emscripten":  # in the page the worker is ended from outside: there are no signals, no threads
+        yield
+        return
     main = threading.current_thread() is threading.main_thread()
     stop = (_by_signal if main and hasattr(signal, "setitimer") else _by_thread)(seconds)
     try:

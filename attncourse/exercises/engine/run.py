@@ -61,7 +61,10 @@ def build(value: Any) -> Any:
     module, _, name = value.make.rpartition(".")
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(value.seed)
-        return getattr(importlib.import_module(module), name)(*value.args).to(getattr(torch, value.dtype)).eval()
+        made = getattr(importlib.import_module(module), name)(*value.args).to(getattr(torch, value.dtype)).eval()
+    if value.weights is not None:
+        made.load_state_dict(value.weights)
+    return made
 
 
 def tensors(inputs: dict[str, Any]) -> dict[str, Tensor]:

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
 import { NTM } from "../lib/ntm.mjs";
 import { plane, planeGrid } from "../lib/plane.mjs";
@@ -147,10 +148,10 @@ function spread(weights) {
 function sentence(found, { strength, gate, power }) {
   const most = (name) => `slot ${argmax(found[name])} (${fixed(Math.max(...found[name]), 2)})`;
   return (
-    `content (β ${fixed(strength, 1)}) is most at ${most("content")}; interpolate keeps ${fixed(1 - gate, 2)} of the ` +
-    `previous weighting and is most at ${most("interpolate")}; shift moves ${shares(found.moves)}, to ${most("shift")}; ` +
-    `sharpen (γ ${fixed(power, 1)}) ends most at ${most("sharpen")}, spread over ${fixed(spread(found.sharpen), 1)} of ` +
-    `${SLOTS} slots.`
+    `By content (β = ${fixed(strength, 1)}) the head looks most at ${most("content")}. Interpolation keeps ` +
+    `${fixed(1 - gate, 2)} of the previous weighting, so it looks most at ${most("interpolate")}. The shift puts ` +
+    `${shares(found.moves)}, which leads to ${most("shift")}. Sharpening (γ = ${fixed(power, 1)}) ends at ` +
+    `${most("sharpen")}, spread over ${fixed(spread(found.sharpen), 1)} of ${SLOTS} slots.`
   );
 }
 
@@ -233,13 +234,14 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Drag a slot or the key k, or move it with the arrow keys (with shift: further). Each chart is one stage; ",
-    "a slot stands in the same column in all of them.",
+    "Drag a slot or the key k, or move it with the arrow keys (further with Shift). Each chart is one stage, and a slot ",
+    "has the same column in all of them.",
   );
   const root = widget(
     el,
     "addressing",
     "Addressing bench: how a head finds its slots",
+    challenge(model),
     hint,
     html(
       "div",
@@ -251,7 +253,7 @@ function render({ model, el }) {
         stage(
           "previous",
           charts.previous,
-          html("p", { class: "attn-moves attn-control" }, "Click a slot: the head was there."),
+          html("p", { class: "attn-moves attn-control" }, "Click a slot to say that the head was there."),
           onward,
         ),
         stage("content", charts.content, strength),

@@ -42,6 +42,9 @@ class AddressingBench(Explorable):
     _esm = bundle.esm("addressing")
     _css = bundle.css("addressing")
 
+    challenge = traitlets.Unicode(
+        "Make the head end up on slot 3 with a weight above 0.9. How many ways are there?"
+    ).tag(sync=True)
     extent = traitlets.Float(EXTENT, read_only=True).tag(sync=True)
     memory = traitlets.Any().tag(sync=True)
     key = traitlets.Any().tag(sync=True)

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { arrows, html, onWidth, uniqueId, widget } from "../lib/dom.mjs";
 import { heatmap } from "../lib/heatmap.mjs";
 import { gru, gruCell } from "../lib/recurrent.mjs";
@@ -88,8 +89,8 @@ function cautions(characters, alphabet, limit, trained) {
   return [
     characters.length > limit && `Only the first ${limit} of ${characters.length} characters are read.`,
     characters.length > trained &&
-      `The model was trained on at most ${trained} characters: beyond that its answer is unreliable.`,
-    strange.length && `Never seen in training, read as “unknown” and drawn as ▯: ${some}`,
+      `The model was trained on at most ${trained} characters, so do not rely on its answer beyond that.`,
+    strange.length && `It never saw these in training, so it reads them as “unknown”, drawn as ▯: ${some}`,
   ].filter(Boolean);
 }
 
@@ -118,7 +119,6 @@ function letterRow(onpick) {
           "button",
           {
             type: "button",
-            style: `--i:${i}`,
             class: letter === STOP && "attn-stop",
             "aria-label": letter === STOP && "end",
             onpointerenter: () => onpick(i),
@@ -157,17 +157,14 @@ function render({ model, el }) {
   const buttons = model.get("examples").map(([lang, name, text]) => pushButton(name, () => ask(text), { lang }));
   const letters = letterRow((i) => select(i));
   const chart = html("div", { class: "attn-chart" });
-  const legend = html(
-    "p",
-    { class: "attn-hint" },
-    "Rows: what the model wrote. Columns: what it read (␣ space, ∎ end). The stronger the colour, the more weight.",
-  );
+  const legend = html("p", { class: "attn-hint" });
   const notes = remarks();
-  const state = words(600);
+  const state = words();
   const root = widget(
     el,
     "date-translator",
     "Date translator",
+    challenge(model),
     html("label", { for: id, class: "attn-control" }, "Type a date in words, in any of seventeen languages"),
     html("div", { class: "attn-control" }, input),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
@@ -191,8 +188,8 @@ function render({ model, el }) {
   }
 
   function summary() {
-    const how = "Point at a letter, or go to it with tab and arrow keys, to see where the model looked.";
-    return `Read “${shown.text}”, wrote ${shown.output || "nothing"}. ${how}`;
+    const how = "Point at a letter, or go to it with Tab and the arrow keys, to see where the model looked.";
+    return `It read “${shown.text}” and wrote ${shown.output || "nothing"}. ${how}`;
   }
 
   function drawMap() {
@@ -208,24 +205,26 @@ function render({ model, el }) {
     chart.replaceChildren(map);
   }
 
-  // `fresh` results appear letter by letter (widget.css); what only moves to another width does not.
-  function show(result, fresh) {
+  function show(result) {
     const ended = result.weights.length > Array.from(result.output).length;
     shown = { ...result, letters: [...result.output, ...(ended ? [STOP] : [])], source: [...result.text, STOP] };
     Object.assign(root.dataset, { text: result.text, output: result.output });
-    root.classList.toggle("attn-fresh", fresh);
     letters.draw(shown.letters);
+    legend.textContent =
+      "Each row is a character that the model wrote, each column one that it read (␣ is a space, ∎ the end). The " +
+      `stronger the colour, the more weight, from 0 to 1; an even look would give every column ${fixed(1 / shown.source.length, 2)}.`;
     drawMap();
     state.say(summary());
     if (model.get("output") !== result.output) setTraits(model, { output: result.output });
   }
 
-  function clear() {
+  function clear(text) {
     shown = map = null;
     Object.assign(root.dataset, { text: "", output: "" });
     letters.draw([]);
     chart.replaceChildren();
-    state.say("There is nothing to read yet.");
+    legend.textContent = "";
+    state.say(text);
   }
 
   function update() {
@@ -236,26 +235,23 @@ function render({ model, el }) {
     const lines = cautions(characters, model.get("alphabet"), model.get("limit"), model.get("trained_length"));
     if (!text) {
       notes.say();
-      clear();
+      clear("Type a date, and it will be translated here.");
     } else if (shown && shown.text === text) {
       notes.say(...lines); // it stands there already: leave letters and focus alone
     } else if (zoo.net) {
       notes.say(...lines);
-      show(translate(zoo.net, text, model.get("alphabet"), model.get("target")), true);
+      show(translate(zoo.net, text, model.get("alphabet"), model.get("target")));
     } else if (text === example.text) {
       notes.say(...lines);
-      show(example, false);
+      show(example);
     } else {
       notes.say(zoo.wait());
-      if (!zoo.failed) return;
-      clear();
-      state.say("Nothing is translated without the weights.");
+      clear("");
     }
   }
 
   const stop = onWidth(chart, (now) => {
     width = now;
-    root.classList.remove("attn-fresh");
     drawMap();
   });
   const ends = [stop, follow(model, ["text"], update)];

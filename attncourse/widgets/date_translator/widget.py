@@ -25,6 +25,7 @@ class DateTranslator(ZooWidget):
     _esm = bundle.esm("date_translator")
     _css = bundle.css("date_translator")
 
+    challenge = traitlets.Unicode("Make it fail: write a date that it misreads.").tag(sync=True)
     zoo = traitlets.Unicode("bahdanau-dates", read_only=True).tag(sync=True)
     text = traitlets.Unicode("mardi 5 mars 2024").tag(sync=True)
     output = traitlets.Unicode().tag(sync=True)

@@ -1,5 +1,7 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
+import { normals } from "../lib/chance.mjs";
 import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { drawingPen, inkLine } from "../lib/pen.mjs";
@@ -122,6 +124,7 @@ function classes(onpick) {
   const node = html(
     "div",
     { class: "attn-classes", role: "group", "aria-label": "Classes: choose the one that the map is about" },
+    html("p", { class: "attn-hint attn-control" }, "What would raise the score of … ? Choose a class."),
     ...rows.map((row) => row.button),
   );
   node.draw = (probabilities, asked) =>
@@ -140,8 +143,8 @@ function sentence({ probabilities, asked, gradient }, pixels, size) {
     .map((k) => `${k} (${fixed(probabilities[k], 2)})`)
     .join(", then ");
   const found = share(gradient, pixels, size);
-  if (!found) return "The field is empty, and the network still has to name a class.";
-  const percent = (x) => `${Math.round(100 * x)} %`;
+  if (!found) return "The field is empty, but the network has to name a class all the same.";
+  const percent = (x) => `${Math.round(100 * x)}%`;
   return (
     `The network reads ${seen}. The map is about ${asked}: ${percent(found.mass)} of it lies in the box around the ` +
     `ink, which is ${percent(found.area)} of the field.`
@@ -151,6 +154,7 @@ function sentence({ probabilities, asked, gradient }, pixels, size) {
 function render({ model, el }) {
   const size = model.get("size");
   let [net, waiting, pixels] = [null, 0, fromBase64(model.get("image"))];
+  let steadied = { key: "", sum: [], n: 0 }; // the gradients of the noisy copies so far
 
   const drawing = field(size, "What is drawn");
   const map = field(size, "The gradient of the score");
@@ -158,11 +162,12 @@ function render({ model, el }) {
     size,
     (from, to) => {
       inkLine(pixels, size, NIB, from, to);
+      if (model.get("copies")) setTraits(model, { copies: 0 });
       update();
     },
     () => save(),
   );
-  const bars = classes((k) => setTraits(model, { target: model.get("target") === k ? -1 : k }));
+  const bars = classes((k) => setTraits(model, { target: model.get("target") === k ? -1 : k, copies: 0 }));
   const button = (name, label, act) => pushButton(name, act, { "aria-label": label });
   const stamps = model.get("examples").map(([name, row, column, data]) =>
     button(name, `example: ${name}`, () => {
@@ -172,6 +177,12 @@ function render({ model, el }) {
       });
       save();
     }),
+  );
+  const most = model.get("most_copies");
+  const steady = pushButton(
+    `average over ${most} noisy copies`,
+    () => setTraits(model, { copies: Math.max(1, model.get("copies")) }),
+    { class: "attn-control" },
   );
   const clear = button("clear", "clear the field", () => {
     pixels = new Uint8Array(size * size);
@@ -187,6 +198,7 @@ function render({ model, el }) {
     html("i", { class: "attn-low" }),
     " lowers it",
   );
+  const why = html("p", { class: "attn-hint" });
   const figure = (caption, ...nodes) =>
     html("figure", {}, html("div", { class: "attn-field" }, ...nodes), html("figcaption", {}, caption));
   const caption = html("span", {}, "∂ score / ∂ pixel");
@@ -194,21 +206,29 @@ function render({ model, el }) {
     el,
     "draw-digit",
     "Draw a digit",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Draw a digit anywhere, about half as high as the field. By keyboard: arrow keys move the pen, space sets it down or lifts it. Choose a class to ask what would raise its score.",
+      "Draw a digit anywhere, about half as high as the field. With the keyboard, the arrow keys move the pen and space sets it down or lifts it.",
     ),
-    html("div", { class: "attn-stamps attn-control", role: "group", "aria-label": "Examples" }, ...stamps, clear),
+    html(
+      "div",
+      { class: "attn-stamps attn-control", role: "group", "aria-label": "Examples that replace your drawing" },
+      html("span", { class: "attn-hint" }, "replace the drawing by an example:"),
+      ...stamps,
+      clear,
+    ),
     html("div", { class: "attn-figures" }, figure("your digit", drawing, nib), figure(caption, map), bars),
     key,
+    html("div", { class: "attn-steady" }, steady, why),
     notes,
     state,
   );
   const zoo = zooModel(model, root, update);
 
   function save() {
-    setTraits(model, { image: toBase64(pixels) });
+    setTraits(model, { image: toBase64(pixels), copies: 0 });
     update();
   }
 
@@ -222,10 +242,31 @@ function render({ model, el }) {
       return (found.gradient[n] > 0 ? BLUE : ORANGE).map((c) => ink + g * (c - ink));
     });
     bars.draw(found.probabilities, found.asked);
-    caption.textContent = `∂ score of ${found.asked} / ∂ pixel`;
+    const copies = found.copies ? `, mean over ${found.copies} noisy copies` : "";
+    caption.textContent = `∂ score of ${found.asked} / ∂ pixel${copies}`;
+    why.textContent = found.copies
+      ? "This is SmoothGrad: what the gradients at noisy copies of your drawing agree on remains, the speckle cancels out."
+      : "Why the speckle? A gradient says what each pixel would do on its own, and the answers of neighbours differ wildly.";
+    steady.disabled = found.copies > 0;
     const line = sentence(found, pixels, size);
     map.setAttribute("aria-label", `Gradient of the score of ${found.asked} with respect to every pixel. ${line}`);
     state.say(line);
+  }
+
+  // SmoothGrad: the mean gradient over the first n noisy copies; those that are known are not computed again
+  function average(image, asked, n) {
+    const key = `${asked} ${toBase64(pixels)}`;
+    if (steadied.key !== key || steadied.n > n) steadied = { key, sum: new Float32Array(image.length), n: 0 };
+    for (; steadied.n < n; steadied.n++) {
+      const noise = normals(steadied.n + 1, image.length);
+      const { gradient } = look(
+        net,
+        image.map((p, i) => p + model.get("sigma") * noise[i]),
+        asked,
+      );
+      steadied.sum = steadied.sum.map((s, i) => s + gradient[i]);
+    }
+    return steadied.sum.map((s) => s / n);
   }
 
   function compute() {
@@ -236,14 +277,17 @@ function render({ model, el }) {
       net = net || network(zoo.net);
       notes.say();
       const started = performance.now();
-      const found = look(
-        net,
-        Float32Array.from(pixels, (p) => p / 255),
-        model.get("target"),
-      );
+      const image = Float32Array.from(pixels, (p) => p / 255);
+      const found = look(net, image, model.get("target"));
       root.dataset.milliseconds = performance.now() - started;
-      show(found);
-    } else if (toBase64(pixels) === example.image && model.get("target") === example.target) {
+      const copies = model.get("copies");
+      show({ ...found, copies, gradient: copies ? average(image, found.asked, copies) : found.gradient });
+      // one more copy per frame: the map settles before the reader's eyes
+      if (copies && copies < most) setTraits(model, { copies: copies + 1 });
+    } else if (
+      ["target", "copies"].every((name) => model.get(name) === example[name]) &&
+      toBase64(pixels) === example.image
+    ) {
       notes.say();
       const gradient = Float32Array.from(
         new Int8Array(fromBase64(example.map).buffer),
@@ -251,16 +295,17 @@ function render({ model, el }) {
       );
       show({
         probabilities: example.probabilities,
+        copies: example.copies,
         gradient,
         asked: example.target < 0 ? argmax(example.probabilities) : example.target,
       });
     } else {
       notes.say(zoo.wait());
-      if (zoo.failed) state.say("Nothing is read without the weights.");
+      state.say("");
     }
   }
 
-  // Many moves of a pointer, one computation a frame
+  // Many moves of a pointer, one computation per frame
   function update() {
     waiting = waiting || requestAnimationFrame(compute);
   }
@@ -270,7 +315,7 @@ function render({ model, el }) {
     update();
   }
 
-  const end = follow(model, ["image", "target"], adopt);
+  const end = follow(model, ["image", "target", "copies"], adopt);
   compute();
   return () => {
     cancelAnimationFrame(waiting);

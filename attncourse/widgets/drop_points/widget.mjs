@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, onWidth, svg, widget } from "../lib/dom.mjs";
 import { heatmap } from "../lib/heatmap.mjs";
 import { plane } from "../lib/plane.mjs";
@@ -17,6 +18,7 @@ import "../lib/marks.css";
 import "./widget.css";
 
 const STOP = 0;
+const LARGEST = 12; // points of a tour that is solved exactly, as attncourse.tasks.geometry
 
 // ---- the network: attncourse.mechanisms.pointer with the encoder Attending; a matrix is its rows laid end to end ----
 
@@ -109,7 +111,58 @@ export function tour(points) {
     at = home(at, rest)[1];
     cycle.push(at + 1);
   }
-  return area(points, cycle) < 0 ? [1, ...cycle.slice(1).reverse()] : cycle;
+  return counterclockwise(points, cycle);
+}
+
+const counterclockwise = (points, cycle) => (area(points, cycle) < 0 ? [cycle[0], ...cycle.slice(1).reverse()] : cycle);
+
+// From each point to the nearest that is left, then turn round or move stretches as long as that shortens the tour; the
+// shortest of all starts. It is not proven to be the shortest there is.
+export function search(points) {
+  const far = points.map((a) => points.map((b) => distance(a, b)));
+  const size = (cycle) => cycle.reduce((sum, at, i) => sum + far[at][cycle.at(i - 1)], 0);
+  const found = upTo(points.length).map((start) => shorten(nearest(far, start), size));
+  const best = found.reduce((a, b) => (size(b) < size(a) ? b : a));
+  const lead = best.indexOf(0);
+  return counterclockwise(
+    points,
+    [...best.slice(lead), ...best.slice(0, lead)].map((i) => i + 1),
+  );
+}
+
+function nearest(far, start) {
+  const cycle = [start];
+  while (cycle.length < far.length) {
+    const left = upTo(far.length).filter((i) => !cycle.includes(i));
+    cycle.push(left.reduce((a, b) => (far[cycle.at(-1)][b] < far[cycle.at(-1)][a] ? b : a)));
+  }
+  return cycle;
+}
+
+function shorten(cycle, size) {
+  for (let [now, better] = [size(cycle), cycle]; better; ) {
+    better = changed(cycle, (other) => size(other) < now - 1e-9);
+    if (better) [cycle, now] = [better, size(better)];
+  }
+  return cycle;
+}
+
+// The first that is good enough: a stretch turned round (2-opt), or up to three points somewhere else (Or-opt)
+function changed(cycle, good) {
+  const n = cycle.length;
+  for (let i = 0; i < n; i++) {
+    const around = [...cycle.slice(i), ...cycle.slice(0, i)];
+    for (let k = 1; k < n; k++) {
+      const [turned, rest] = [around.slice(0, k).reverse(), around.slice(k)];
+      if (good([...turned, ...rest])) return [...turned, ...rest];
+      for (let j = 1; k < 4 && j < rest.length; j++)
+        for (const part of [turned, around.slice(0, k)]) {
+          const moved = [...rest.slice(0, j), ...part, ...rest.slice(j)];
+          if (good(moved)) return moved;
+        }
+    }
+  }
+  return null;
 }
 
 // ---- pictures ----
@@ -228,6 +281,7 @@ function answerBoard() {
   const { node, toPixel } = square("");
   const inside = svg("g", {});
   node.setAttribute("role", "img");
+  node.classList.add("attn-drop-answer");
   node.append(inside);
   node.draw = (points, cycle) => {
     const at = points.map(toPixel);
@@ -239,7 +293,7 @@ function answerBoard() {
       svg("polygon", { class: "attn-drop-exact", points: cycle.map((s) => at[s - 1].join()).join(" ") }),
       ...discs,
     );
-    node.setAttribute("aria-label", `The exact answer: ${cycle.join(", ")}`);
+    node.setAttribute("aria-label", `The answer to compare with: ${cycle.join(", ")}`);
   };
   return node;
 }
@@ -257,9 +311,15 @@ const same = (a, b) => {
 };
 
 function verdict(task, points, answer, exact) {
-  if (same(answer, exact)) return task === "hull" ? "This is the hull." : "This is the shortest tour.";
-  if (task === "tsp")
-    return `Its tour is ${fixed(100 * (length(points, answer) / length(points, exact) - 1), 1)}% longer than the shortest.`;
+  const proven = task === "hull" || points.length <= LARGEST;
+  if (same(answer, exact))
+    return task === "hull" ? "This is the hull." : `This is the shortest tour${proven ? "" : " that we could find"}.`;
+  if (task === "tsp") {
+    const longer = 100 * (length(points, answer) / length(points, exact) - 1);
+    return longer < 0
+      ? `Its tour is ${fixed(-longer, 1)}% shorter than the best that our search found.`
+      : `Its tour is ${fixed(longer, 1)}% longer than the shortest${proven ? "" : " that we could find"}.`;
+  }
   const missing = exact.filter((s) => !answer.includes(s));
   const extra = answer.filter((s) => !exact.includes(s));
   const named = [
@@ -274,7 +334,7 @@ function verdict(task, points, answer, exact) {
 
 function sentence({ symbols, weights }, shown, judged) {
   const name = (s) => (s === STOP ? "stop" : `point ${s}`);
-  if (!shown) return "Nothing is pointed at yet.";
+  if (!shown) return "It has not pointed at anything yet.";
   const [now, t] = [weights[shown - 1], shown - 1];
   const most = upTo(now.length)
     .sort((a, b) => now[b] - now[a])
@@ -310,24 +370,31 @@ function render({ model, el }) {
     const chosen = Math.min(plot.chosen ?? get().length - 1, get().length - 1);
     if (get().length > 3) set(get().filter((_, j) => j !== chosen));
   });
-  const [sizes, what] = task === "hull" ? [[5, 10, 20], "hull"] : [[5, 8, 10], "shortest tour"];
+  const [sizes, what] = task === "hull" ? [[5, 10, 20], "hull"] : [[5, 10, 16, 20], "shortest tour"];
+  const solved = html("p", { class: "attn-hint" });
   const root = widget(
     el,
     "drop-points",
     `Drop points: a pointer network draws their ${what}`,
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Click a free place to add a point, drag a point to move it; with the keyboard, arrow keys move a point " +
-        `and Delete takes it away. 3 to ${limit} points.`,
+      "Click a free place to add a point, and drag a point to move it. With the keyboard, the arrow keys move a point " +
+        `and Delete takes it away. There may be 3 to ${limit} points.`,
     ),
     html("div", { class: "attn-drop-buttons attn-control" }, ...sizes.map(scatter), add, take),
     notes,
     html(
       "div",
       { class: "attn-drop-row" },
-      html("div", {}, plot, html("p", { class: "attn-hint" }, "the network: filled is where it points now")),
-      html("div", {}, exactly, html("p", { class: "attn-hint" }, `exact: the ${what}`)),
+      html(
+        "div",
+        {},
+        plot,
+        html("p", { class: "attn-hint" }, "the network’s answer; the darker a point, the more weight it gets now"),
+      ),
+      html("div", {}, exactly, solved),
     ),
     run,
     judged,
@@ -340,10 +407,10 @@ function render({ model, el }) {
   function table(width) {
     if (!found || !width) return;
     const columns = upTo(get().length + 1).map((s) => ({ text: s === STOP ? "■" : s }));
-    const label = "Pointing distribution: a row for each step, a column for stop and for each point";
+    const label = "Pointing distribution: one row per step, one column for stop and for each point";
     const heat = heatmap({ rows: upTo(total()).map((t) => t + 1), columns, weights: found.weights, width, label });
     map.replaceChildren(
-      html("p", { class: "attn-hint" }, "all steps: a row for each, a column for stop (■) and for each point"),
+      html("p", { class: "attn-hint" }, "one row per step, one column for stop (■) and for each point"),
       heat,
     );
     heat.select(run.at() ? run.at() - 1 : null);
@@ -364,8 +431,10 @@ function render({ model, el }) {
   function update() {
     const [points, example, now] = [get(), model.get("example"), JSON.stringify(get())];
     if (now !== key || !found) {
-      exact = task === "hull" ? hull(points) : tour(points);
+      const proven = task === "hull" || points.length <= LARGEST;
+      exact = task === "hull" ? hull(points) : proven ? tour(points) : search(points);
       exactly.draw(points, exact);
+      solved.textContent = proven ? `exact: the ${what}` : "the shortest tour that a search finds (2-opt and Or-opt)";
       found = zoo.net
         ? solve(zoo.net, points, task, model.get("heads"))
         : now === JSON.stringify(example.points)
@@ -375,7 +444,7 @@ function render({ model, el }) {
         plot.draw(points, { symbols: [] }, 0);
         judged.textContent = "";
         notes.say(zoo.wait());
-        return zoo.failed && state.say("Nothing is pointed at without the weights.");
+        return state.say("");
       }
       key = now;
       notes.say();

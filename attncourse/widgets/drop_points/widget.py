@@ -8,11 +8,15 @@ from ...tasks import geometry
 from .. import bundle
 from ..base import ZooWidget, vectors
 
-LIMITS = {"hull": 30, "tsp": 10}  # points; ten are toured exactly in the blink of an eye
+LIMITS = {"hull": 30, "tsp": 20}  # points; the network was trained on 5 to 10 of a tour, and collapses beyond
 START = {
     "hull": [[0.13, 0.35], [0.41, 0.52], [0.66, 0.12], [0.88, 0.44], [0.35, 0.87], [0.58, 0.63], [0.74, 0.81]],
     "tsp": [[0.2, 0.3], [0.62, 0.9], [0.45, 0.1], [0.82, 0.25], [0.3, 0.72], [0.88, 0.66], [0.52, 0.48]],
 }  # fmt: skip
+CHALLENGES = {
+    "hull": "Place the points so that the network gets their hull wrong.",
+    "tsp": "Add points until the tour falls apart. How many does it take?",
+}
 
 
 class DropPoints(ZooWidget):
@@ -26,6 +30,7 @@ class DropPoints(ZooWidget):
     _esm = bundle.esm("drop_points")
     _css = bundle.css("drop_points")
 
+    challenge = traitlets.Unicode().tag(sync=True)
     zoo = traitlets.Unicode(read_only=True).tag(sync=True)
     task = traitlets.Enum(["hull", "tsp"], "hull", read_only=True).tag(sync=True)
     points = traitlets.Any().tag(sync=True)
@@ -43,7 +48,7 @@ class DropPoints(ZooWidget):
         self.set_trait("task", task)
         self.set_trait("limit", LIMITS[task])
         self.set_trait("zoo", f"pointer-{task}")
-        super().__init__(**{"points": START[task]} | traits)
+        super().__init__(**{"points": START[task], "challenge": CHALLENGES[task]} | traits)
         self.set_trait("heads", zoo.card(self.zoo)["config"]["heads"])
         symbols, weights = self.run()
         self.output = symbols.tolist()
@@ -69,6 +74,9 @@ class DropPoints(ZooWidget):
         return found.symbols[0], found.weights[0]
 
     def exact(self) -> list[int]:
-        """The true answer in its canonical order, without its STOP."""
+        """The true answer in its canonical order, without its STOP; a tour's for up to `geometry.LARGEST` points.
+
+        The page goes on with the best tour that a local search finds, and says so.
+        """
         found = geometry.SOLVERS[self.task](torch.tensor([self.points]))[0]
         return found[found != geometry.STOP].tolist()

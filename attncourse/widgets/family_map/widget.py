@@ -37,6 +37,9 @@ class FamilyMap(Explorable):
     _esm = bundle.esm("family_map")
     _css = bundle.css("family_map")
 
+    challenge = traitlets.Unicode(
+        "Find every mechanism that makes a hard choice, and see what they took from one another."
+    ).tag(sync=True)
     selected = traitlets.Unicode("RNNsearch").tag(sync=True)
     filters = traitlets.Dict().tag(sync=True)
     nodes = traitlets.List(nodes(), read_only=True).tag(sync=True)

@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64, toBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { conv2d } from "../lib/convolution.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { drawingPen, inkLine } from "../lib/pen.mjs";
@@ -162,8 +163,11 @@ function board(onpick) {
 
 function sentence({ probabilities, weights }) {
   const best = argmax(probabilities);
-  const looked = weights.map((w, i) => `look ${i + 1} mostly at ${NAMES[argmax(w)]} (${fixed(Math.max(...w), 2)})`);
-  return `It names the query ${best + 1}, with probability ${fixed(probabilities[best], 2)}. The query's ${looked.join(", ")}.`;
+  const looked = weights.map((w, i) => `look ${i + 1} to ${NAMES[argmax(w)]} (${fixed(Math.max(...w), 2)})`);
+  return (
+    `It takes the query for character ${best + 1}, with probability ${fixed(probabilities[best], 2)}. ` +
+    `Most of the query's ${looked.join(", of ")}.`
+  );
 }
 
 function render({ model, el }) {
@@ -209,10 +213,11 @@ function render({ model, el }) {
     el,
     "five-characters",
     "Teach it five characters",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Choose one of the six images, then pick a letter for it below, or draw in the field, as large as the dotted frame. By keyboard: arrow keys move the pen, space sets it down or lifts it.",
+      "Choose one of the six images, then pick a letter for it below, or draw it in the field, as large as the dotted frame. With the keyboard, the arrow keys move the pen and space sets it down or lifts it.",
     ),
     grid,
     html(
@@ -281,7 +286,7 @@ function render({ model, el }) {
     } else {
       notes.say(zoo.wait());
       grid.show(null);
-      if (zoo.failed) state.say("Nothing is read without the weights.");
+      state.say("");
     }
   }
 

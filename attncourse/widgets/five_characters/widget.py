@@ -48,6 +48,9 @@ class FiveCharacters(ZooWidget):
     _esm = bundle.esm("five_characters")
     _css = bundle.css("five_characters")
 
+    challenge = traitlets.Unicode(
+        "Invent a sign, draw it once as a character and once as the query, and see whether the network recognises it."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("snail-glyphs", read_only=True).tag(sync=True)
     side = traitlets.Int(SIDE, read_only=True).tag(sync=True)
     images = traitlets.Any().tag(sync=True)

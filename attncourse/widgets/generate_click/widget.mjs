@@ -1,6 +1,7 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64 } from "../lib/bytes.mjs";
-import { uniforms } from "../lib/chance.mjs";
+import { challenge } from "../lib/challenge.mjs";
+import { normals } from "../lib/chance.mjs";
 import { conv2d, conv2dBackward } from "../lib/convolution.mjs";
 import { arrows, html, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
@@ -160,18 +161,35 @@ function board(onask) {
   return node;
 }
 
+// How dark a weight is, the same for every map: its root, so that an even share (1/64) is one eighth of the way from 0 to 1
+const shade = (weight) => Math.sqrt(weight).toFixed(3);
+
 // 8×8 regions, darker for more weight; the frame is the mirror partner's region
 function chart() {
   const cells = Array.from({ length: GRID * GRID }, () => html("span", {}));
   const node = html("div", { class: "attn-click-map", role: "img" }, ...cells);
   node.draw = (weights, partner) => {
-    const most = Math.max(...weights);
     cells.forEach((cell, i) => {
-      cell.style.setProperty("--w", (weights[i] / most).toFixed(3));
+      cell.style.setProperty("--w", shade(weights[i]));
       cell.classList.toggle("attn-click-partner", i === partner);
     });
   };
   return node;
+}
+
+// The scale of the maps, from 0 to 1, with chance marked
+function scale() {
+  const chance = 1 / GRID ** 2;
+  const stops = [0, chance, 0.05, 0.1, 0.25, 0.5, 0.75, 1];
+  const cells = stops.map((w) =>
+    html(
+      "span",
+      { class: w === chance ? "attn-click-chance" : "" },
+      html("i", { style: `--w:${shade(w)}` }),
+      w === chance ? html("small", {}, "even share", html("br", {}), fixed(chance, 3)) : html("small", {}, w),
+    ),
+  );
+  return html("div", { class: "attn-click-scale", role: "img", "aria-label": "Scale of the weights" }, ...cells);
 }
 
 const partnerOf = ([r, c]) => Math.floor(r / 2) * GRID + Math.floor((SIDE - 1 - c) / 2);
@@ -181,22 +199,18 @@ function sentence(place, weights, network) {
   const [best, partner] = [argmax(weights), partnerOf(place)];
   const there =
     best === partner
-      ? "that is its mirror partner"
-      : `its mirror partner (${region(partner)}) gets ${fixed(weights[partner], 3)}`;
+      ? "That is its mirror partner"
+      : `Its mirror partner (${region(partner)}) gets ${fixed(weights[partner], 3)}`;
+  const times = weights[best] * GRID ** 2;
   return (
-    `The ${network}'s position at row ${place[0] + 1}, column ${place[1] + 1} of 16 looks most at the region in ${region(best)} of 8, ` +
-    `weight ${fixed(weights[best], 3)} (one in 64 is ${fixed(1 / 64, 3)}); ${there}.`
+    `In the ${network}, the position at row ${place[0] + 1}, column ${place[1] + 1} of 16 looks most at the region in ` +
+    `${region(best)} of 8, with weight ${fixed(weights[best], 3)}: ${fixed(times, times < 10 ? 1 : 0)} times an even share ` +
+    `of 1/64. ${there}.`
   );
 }
 
-// n numbers, normally distributed, the same for the same seed (Box and Muller)
-function normal(seed, n) {
-  const u = uniforms(seed, 2 * n);
-  return Array.from({ length: n }, (_, i) => {
-    const x = Math.sqrt(-2 * Math.log(1 - u[2 * i])) * Math.cos(2 * Math.PI * u[2 * i + 1]);
-    return Math.max(-REACH, Math.min(REACH, Math.round(100 * x) / 100));
-  });
-}
+// A latent as widget.py draws one: in steps of 0.01, none beyond the sliders' ends
+const latentOf = (seed, n) => normals(seed, n).map((x) => Math.max(-REACH, Math.min(REACH, Math.round(100 * x) / 100)));
 
 function render({ model, el }) {
   let made = null;
@@ -216,7 +230,7 @@ function render({ model, el }) {
     ),
   );
   const next = pushButton("new picture", () =>
-    change({ seed: model.get("seed") + 1, latent: normal(model.get("seed") + 1, model.get("latent").length) }),
+    change({ seed: model.get("seed") + 1, latent: latentOf(model.get("seed") + 1, model.get("latent").length) }),
   );
   const whose = radios(
     "whose block is asked",
@@ -231,16 +245,17 @@ function render({ model, el }) {
     el,
     "generate-click",
     "Generate, and click to see where a position looks",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Move the latents, or take a new picture. Click into it, or use the arrow keys on it: the map shows where that position of the block looks.",
+      "Move the latents, or take a new picture. Then click into it, or go through it with the arrow keys: the map shows where the position that you marked looks.",
     ),
     html(
       "div",
       { class: "attn-figures" },
       figure("the picture", picture),
-      figure("where the marked position looks; framed: its mirror partner", map64),
+      figure("where the marked position looks; framed: its mirror partner", html("div", {}, map64, scale())),
       html("div", { class: "attn-click-controls attn-control" }, whose, ...sliders, next),
     ),
     notes,
@@ -274,7 +289,7 @@ function render({ model, el }) {
     const found = think(latent, place, network);
     if (!found) {
       notes.say(zoo.wait());
-      return zoo.failed && state.say("Nothing is drawn without the weights.");
+      return state.say("");
     }
     notes.say();
     picture.draw(found.pixels, place);

@@ -30,6 +30,9 @@ class GenerateClick(ZooWidget):
     _esm = bundle.esm("generate_click")
     _css = bundle.css("generate_click")
 
+    challenge = traitlets.Unicode(
+        "Hunt for positions that look most at their mirror partner. Do you find more than chance gives, one in 64?"
+    ).tag(sync=True)
     zoo = traitlets.Unicode("sagan-symmetry", read_only=True).tag(sync=True)
     latent = traitlets.List().tag(sync=True)
     place = traitlets.List([4, 3]).tag(sync=True)

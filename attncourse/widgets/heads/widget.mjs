@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, uniqueId, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { remarks } from "../lib/remarks.mjs";
@@ -176,24 +177,43 @@ function offer(list, text, vocabulary) {
   list.replaceChildren(...fits.map((word) => html("option", { value: before + word })));
 }
 
+// How many letters to change, add or drop (Levenshtein)
+function apart(a, b) {
+  let line = upTo(b.length + 1);
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++)
+      next.push(Math.min(line[j + 1] + 1, next[j] + 1, line[j] + Number(a[i] !== b[j])));
+    line = next;
+  }
+  return line[b.length];
+}
+
+// The known word that is most like this one, or null where none is: letters that differ count against it, a common
+// beginning counts for it
+export function likeliest(word, vocabulary) {
+  const begin = (known) => upTo(known.length + 1).findLast((n) => word.startsWith(known.slice(0, n)));
+  const off = vocabulary.map((known) => apart(word, known) - begin(known) / 2);
+  const best = argmax(off.map((x) => -x));
+  return off[best] <= word.length / 2 ? vocabulary[best] : null;
+}
+
 function faults(sentence, vocabulary, limit, trained, typing) {
   const last = sentence.length - 1;
   const unfinished = (word, i) => typing && i === last && vocabulary.some((known) => known.startsWith(word));
   const unknown = sentence.filter((word) => !vocabulary.includes(word));
   const strange = [...new Set(sentence.filter((word, i) => unknown.includes(word) && !unfinished(word, i)))];
-  const like = (word) => vocabulary.filter((known) => known.slice(0, 2) === word.slice(0, 2)).slice(0, 5);
   return {
     stop: unknown.length > 0,
-    say: strange.map(
-      (word) =>
-        `“${word}” is no word of this grammar.${
-          like(word).length ? ` It has ${like(word).join(", ")}.` : " Open the list of words below."
-        }`,
-    ),
+    say: strange.map((word) => {
+      const like = likeliest(word, vocabulary);
+      const help = like ? `Did you mean “${like}”?` : "The list below has all the words that it knows.";
+      return `The grammar does not know “${word}”. ${help}`;
+    }),
     warn: [
       sentence.length > limit && `Only the first ${limit} of ${sentence.length} words are read.`,
       sentence.length > trained &&
-        `Trained on at most ${trained} words: beyond that the positions are new to the model.`,
+        `The model was trained on at most ${trained} words: it has never seen the positions beyond that.`,
     ].filter(Boolean),
   };
 }
@@ -221,19 +241,20 @@ function render({ model, el }) {
   const glossary = html(
     "details",
     { class: "attn-control" },
-    html("summary", {}, "all words of the grammar"),
+    html("summary", {}, "all the words that the grammar knows"),
     html("div", { class: "attn-glossary" }, ...vocabulary.map((word) => pushButton(word, append(word)))),
   );
   const notes = remarks();
   const written = html("p", { class: "attn-written", lang: "fr" });
   const kinds = radios("attention", Object.entries(KINDS), (kind) => change({ kind, row: 0 }));
   const [heads, stage, rows] = [html("div", {}), html("div", {}), html("div", {})];
-  const state = words(500);
+  const state = words();
   const root = widget(
     el,
     "heads",
     "Heads: a live Transformer with all its weights",
-    html("label", { for: id, class: "attn-control" }, "Write an English sentence with the grammar’s words"),
+    challenge(model),
+    html("label", { for: id, class: "attn-control" }, "Write an English sentence with words that the grammar knows"),
     html("div", { class: "attn-control" }, input, list),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...examples),
     glossary,
@@ -292,7 +313,9 @@ function render({ model, el }) {
     const doing = kind === "encoder" ? `“${lines[i]}” looks at` : `to write “${lines[i]}” the model looks at`;
     const text = `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}: ${doing} ${looked || "everything a little"}.`;
     stage.replaceChildren(picture(map, lines, columns, i, text));
-    state.say(`Read “${shown.text}”, wrote “${shown.output}”. ${text} (${START} begin, ${STOP} end.)`);
+    state.say(
+      `It read “${shown.text}” and wrote “${shown.output}”. ${text} (${START} is the beginning, ${STOP} the end.)`,
+    );
   }
 
   function show(result) {
@@ -323,7 +346,11 @@ function render({ model, el }) {
     const { stop, say, warn } = faults(sentence, vocabulary, get("limit"), get("trained_length"), typing);
     if (!text || stop) {
       notes.say(...say);
-      clear(text ? "Nothing is translated while a word is unknown." : "There is nothing to read yet.");
+      clear(
+        text
+          ? "It will translate as soon as it knows every word."
+          : "Write a sentence, and it will be translated here.",
+      );
     } else if (shown && shown.text === text) {
       notes.say(...warn);
     } else if (zoo.net) {
@@ -341,7 +368,7 @@ function render({ model, el }) {
       show(get("example"));
     } else {
       notes.say(zoo.wait());
-      if (zoo.failed) clear("Nothing is translated without the weights.");
+      clear("");
     }
   }
 

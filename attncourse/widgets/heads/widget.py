@@ -29,6 +29,9 @@ class Heads(ZooWidget):
     _esm = bundle.esm("heads")
     _css = bundle.css("heads")
 
+    challenge = traitlets.Unicode(
+        "Find a head with a job that you can name, then change the sentence and see whether it keeps to it."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("transformer-translation", read_only=True).tag(sync=True)
     text = traitlets.Unicode(EXAMPLES[0]).tag(sync=True)
     output = traitlets.Unicode().tag(sync=True)

@@ -11,6 +11,15 @@ export function uniforms(seed, n) {
   });
 }
 
+/** n numbers, normally distributed, the same for the same seed (Box and Muller). draw_digit/widget.py has its twin. */
+export function normals(seed, n) {
+  const u = uniforms(seed, 2 * n);
+  return Array.from(
+    { length: n },
+    (_, i) => Math.sqrt(-2 * Math.log(1 - u[2 * i])) * Math.cos(2 * Math.PI * u[2 * i + 1]),
+  );
+}
+
 /** The index into whose stretch u falls when the weights are laid end to end. */
 export function drawn(weights, u) {
   let edge = 0;

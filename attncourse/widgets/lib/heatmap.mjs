@@ -59,7 +59,7 @@ function band({ rows, columns, weights, from, to, top, cell, gutter }) {
     const touch = svg("rect", { class: "attn-touch", ...place });
     const title = text(name, gutter / 2, body + cell * i, "attn-name");
     const squares = inside.map((column) => square(i, column));
-    return svg("g", { class: "attn-row", "data-row": i, style: `--i:${i}` }, touch, title, ...squares);
+    return svg("g", { class: "attn-row", "data-row": i }, touch, title, ...squares);
   };
   const ground = { x: gutter, y: body, width: cell * (to - from), height: cell * rows.length };
   return [...inside.map(head), svg("rect", { class: "attn-ground", ...ground }), ...rows.map(line)];
@@ -67,8 +67,10 @@ function band({ rows, columns, weights, from, to, top, cell, gutter }) {
 
 function selectRow(node, weights, selected) {
   node.classList.toggle("attn-selecting", selected !== null);
-  for (const line of node.querySelectorAll(".attn-row"))
+  for (const line of node.querySelectorAll(".attn-row")) {
     line.classList.toggle("attn-selected", Number(line.dataset.row) === selected);
+    line.classList.toggle("attn-past", selected !== null && Number(line.dataset.row) < selected);
+  }
   for (const head of node.querySelectorAll(".attn-column")) {
     const weight = selected === null ? 0 : weights[selected][head.dataset.column];
     head.firstChild.setAttribute("fill-opacity", weight.toFixed(3));

@@ -1,11 +1,13 @@
 import { html } from "./dom.mjs";
 import "./words.css";
 
+const STILL = 500; // milliseconds
+
 /**
- * The state in words: `node.say(text)`. What is shown changes together with the picture; what is read aloud waits until
- * things stand still, since a drag would flood the listener.
+ * The state in words: `node.say(text)`. What is shown changes together with the picture. What is read aloud waits until
+ * nothing has changed for a moment, since a drag would flood the listener.
  */
-export function words(delay = 350) {
+export function words() {
   const shown = html("p", { class: "attn-words" });
   const aloud = html("p", { class: "attn-hidden", role: "status", "aria-live": "polite" });
   const node = html("div", {}, shown, aloud);
@@ -14,8 +16,8 @@ export function words(delay = 350) {
     shown.textContent = text;
     clearTimeout(timer);
     timer = setTimeout(() => {
-      aloud.textContent = text;
-    }, delay);
+      if (aloud.textContent !== text) aloud.textContent = text;
+    }, STILL);
   };
   return node;
 }

@@ -50,7 +50,7 @@ function loadZoo(model, seconds = 20) {
  * The zoo model that the trait `zoo` names, asked for on first use: `net` (name -> tensor) is null until it is there.
  * `wait()` asks for it, if nobody has, and gives what to say meanwhile.
  * @param {HTMLElement} root of the explorable; its data-state says how far the loading is
- * @param {() => void} draw called when the model is there, and when it is not to be had
+ * @param {() => void} draw called when the model is there, and when it could not be loaded
  */
 export function zooModel(model, root, draw) {
   const zoo = { net: null, failed: "" };
@@ -77,7 +77,7 @@ export function zooModel(model, root, draw) {
   zoo.wait = () => {
     load();
     if (!zoo.failed) return "Loading the model …";
-    return html("span", {}, `The model's weights are not to be had: ${zoo.failed}. `, pushButton("Try again", retry));
+    return html("span", {}, `The model's weights could not be loaded: ${zoo.failed}. `, pushButton("Try again", retry));
   };
   for (const event of ["focusin", "pointerdown"]) root.addEventListener(event, load);
   return zoo;

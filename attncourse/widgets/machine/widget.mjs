@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { uniforms } from "../lib/chance.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { NTM } from "../lib/ntm.mjs";
@@ -245,11 +246,11 @@ function faults({ pattern, logits }, time) {
 function sentence(made, time, trained) {
   const [length, total] = [made.pattern.length, made.logits.length];
   if (!time)
-    return `Before the first step: both heads are on slot 0, the memory is empty. ${length} vectors will come in.`;
+    return `Before the first step both heads are on slot 0 and the memory is empty. ${length} vectors will come in.`;
   const at = (t, head) => argmax(made.weights[t][head]);
   const head = (name, k) =>
     `${name} head is on slot ${at(time - 1, k)} (${fixed(Math.max(...made.weights[time - 1][k]), 2)})`;
-  const where = `The ${head("write", 1)}, the ${head("read", 0)}.`;
+  const where = `The ${head("write", 1)}, and the ${head("read", 0)}.`;
   const { bits, wrong } = faults(made, time);
   if (time < total) {
     const doing =
@@ -261,9 +262,9 @@ function sentence(made, time, trained) {
     return `Step ${time} of ${total}: ${doing}. ${where}`;
   }
   return (
-    `All ${length} vectors answered: ${wrong} of ${bits} bits wrong. While they came in, the write head went from ` +
-    `slot ${at(0, 1)} to slot ${at(length - 1, 1)}; during the answer the read head went from slot ${at(length + 1, 0)} to slot ` +
-    `${at(total - 1, 0)}. It was trained on lengths up to ${trained}.`
+    `It has answered all ${length} vectors, with ${wrong} of ${bits} bits wrong. While they came in, the write head went ` +
+    `from slot ${at(0, 1)} to slot ${at(length - 1, 1)}; during the answer the read head went from slot ` +
+    `${at(length + 1, 0)} to slot ${at(total - 1, 0)}. In training no pattern was longer than ${trained} vectors.`
   );
 }
 
@@ -290,7 +291,7 @@ function render({ model, el }) {
     change({ seed: get("seed") + 1 });
     put(random(n));
   };
-  const [given, answer, heads] = [board("your pattern: eight bits a vector", flip), board("its answer"), desk()];
+  const [given, answer, heads] = [board("your pattern: eight bits per vector", flip), board("its answer"), desk()];
   const put = (pattern) => {
     clock.halt();
     change({ time: -1, pattern });
@@ -299,16 +300,17 @@ function render({ model, el }) {
     put([...get("pattern").slice(0, n), ...random(n).slice(get("pattern").length)]),
   );
   const verdict = html("span", { class: "attn-verdict" });
-  const [notes, state] = [remarks(), words(500)];
+  const [notes, state] = [remarks(), words()];
   const root = widget(
     el,
     "machine",
     "Run the machine: a Neural Turing Machine copies a pattern",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Set the bits of the pattern: click, or use the arrow keys and space. The machine reads it a ",
-      "vector a step, then a mark; after that it gets nothing more and has to answer from its memory.",
+      "Set the bits of the pattern by clicking, or with the arrow keys and space. The machine reads one vector per step, ",
+      "then a mark; after that it gets nothing more and has to answer from its memory.",
     ),
     html(
       "div",
@@ -336,8 +338,8 @@ function render({ model, el }) {
     html(
       "p",
       { class: "attn-hint" },
-      "Framed in orange: a wrong bit. Dashed: the mark. Memory: blue is above 0, orange below. ",
-      "Only slots that a head visits are shown.",
+      "A wrong bit is framed in orange, and the dashed line is the mark. In the memory, blue is above 0 and orange below. ",
+      "Only the slots that a head visits are shown.",
     ),
     state,
   );
@@ -390,7 +392,7 @@ function render({ model, el }) {
     if (ready) {
       heads.show(made, t, slots, largest);
       state.say(sentence(made, t, get("trained_length")));
-    } else if (zoo.failed) state.say("Nothing runs without the weights.");
+    } else state.say("");
   }
 
   const ends = [follow(model, ["pattern", "time"], update), clock.halt];

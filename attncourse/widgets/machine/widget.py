@@ -12,7 +12,7 @@ LONGEST = 120
 
 
 def rows(pattern: Tensor) -> list[str]:
-    """Bits (L, 8) -> a string a vector, "01101001"."""
+    """Bits (L, 8) -> one string per vector, "01101001"."""
     return ["".join(str(int(bit)) for bit in vector) for vector in pattern.tolist()]
 
 
@@ -27,6 +27,9 @@ class RunMachine(ZooWidget):
     _esm = bundle.esm("machine")
     _css = bundle.css("machine")
 
+    challenge = traitlets.Unicode(
+        "Run it on 120 vectors, six times as many as it ever saw in training, and watch where the two heads go."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("ntm-copy", read_only=True).tag(sync=True)
     pattern = traitlets.Any().tag(sync=True)
     time = traitlets.Int(-1, min=-1, max=2 * LONGEST + 1).tag(sync=True)

@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
@@ -87,13 +88,15 @@ function horizon(accuracy, farthest) {
 
 function render({ model, el }) {
   const change = (name, value) => setTraits(model, { [name]: value });
+  // a distance that reaches back before the first letter would have nothing to show
+  const ask = (d) => setTraits(model, { distance: d, step: Math.max(d, model.get("step")) });
   const text = model.get("text");
   const distances = model.get("distances");
   const architecture = radios("architecture", NAMES, (value) => change("architecture", value));
   const distance = radios(
-    "asked for the letter so many steps ago",
+    "how many steps ago was the letter that it is asked for?",
     distances.map((d) => [String(d), d]),
-    (value) => change("distance", Number(value)),
+    (value) => ask(Number(value)),
   );
   const step = numberSlider("time step", [0, text.length - 1, 1], (value) => change("step", value));
   const picture = bars(text);
@@ -102,13 +105,14 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Bars: which inputs the answer depends on at this step, as shares of the row of the sequential Jacobian. ",
-    "The frame marks the letter that is asked for. Below: how often the answer is right, by distance.",
+    "The bars show which inputs the answer at this step depends on: shares of one row of the sequential Jacobian. ",
+    "The frame marks the letter that is asked for. The curve below shows how often the answer is right at each distance.",
   );
   const root = widget(
     el,
     "memory-horizon",
     "Memory horizon: one row of a sequential Jacobian",
+    challenge(model),
     hint,
     architecture,
     distance,
@@ -126,13 +130,16 @@ function render({ model, el }) {
     const [label, right] = [Object.fromEntries(NAMES)[name], model.get("accuracy")[name][d - 1]];
     const most = row.indexOf(Math.max(...row));
     const answer = model.get("answers")[name][which][t];
-    const asked = source < 0 ? "nothing yet, the stream is too short" : `the ${text[source]} at step ${source}`;
+    const asked =
+      source < 0
+        ? `At step ${t} there is no letter ${d} steps back yet: move the time step to ${d} or later.`
+        : `At step ${t} the ${label} is asked for the letter ${d} steps back, the ${text[source]} at step ${source}.`;
     const verdict = source < 0 ? "" : answer === text[source] ? "right" : "wrong";
     const said = source < 0 ? "" : ` It answers ${answer}, which is ${verdict}.`;
-    const share = source < 0 ? "" : `, ${row[source]}% of it on the letter asked for`;
+    const share = source < 0 ? "" : `, and ${row[source]}% of the row lies on the letter that is asked for`;
     const sentence =
-      `Step ${t}, ${label}, ${d} back: asked for is ${asked}. The answer depends most on step ${most}` +
-      `${share}.${said} At this distance it is right ${fixed(100 * right, 0)}% of the time; chance is 25%.`;
+      `${asked}${said} The answer depends most on step ${most}${share}. ` +
+      `At this distance the answer is right ${fixed(100 * right, 0)}% of the time; chance is 25%.`;
     architecture.choose(name);
     distance.choose(String(d));
     step.choose(t);

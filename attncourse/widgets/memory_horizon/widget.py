@@ -32,7 +32,7 @@ def network(architecture: str):
 def jacobian(architecture: str, distance: int) -> tuple[Tensor, str]:
     """What the answer "the letter `distance` steps ago" depends on at every step, and the answers.
 
-    -> shares (SIZE, SIZE) in whole per cent of their row, answers (one letter a step)
+    -> shares (SIZE, SIZE) in whole per cent of their row, answers (one letter per step)
     """
     net, x = network(architecture), task.one_hot(stream(), task.RECALL)
 
@@ -69,9 +69,12 @@ class MemoryHorizon(Explorable):
     _esm = bundle.esm("memory_horizon")
     _css = bundle.css("memory_horizon")
 
+    challenge = traitlets.Unicode(
+        "Find the distance from which on the RNN’s answer no longer depends on the letter it is asked for."
+    ).tag(sync=True)
     architecture = traitlets.Enum(list(NETWORKS), "rnn").tag(sync=True)
     distance = traitlets.Enum(list(DISTANCES), 4).tag(sync=True)
-    step = traitlets.Int(20, min=0, max=SIZE - 1).tag(sync=True)
+    step = traitlets.Int(28, min=0, max=SIZE - 1).tag(sync=True)
     distances = traitlets.List(list(DISTANCES), read_only=True).tag(sync=True)
     text = traitlets.Unicode(read_only=True).tag(sync=True)
     maps = traitlets.Dict(read_only=True).tag(sync=True)

@@ -1,9 +1,10 @@
-import { html, svg, widget } from "../lib/dom.mjs";
+import { challenge } from "../lib/challenge.mjs";
+import { html, onWidth, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
 import { dot } from "../lib/tensor.mjs";
 import { fixed } from "../lib/text.mjs";
-import { follow, setTraits } from "../lib/traits.mjs";
+import { follow, setTraits, together } from "../lib/traits.mjs";
 import { words } from "../lib/words.mjs";
 import "./widget.css";
 
@@ -14,9 +15,9 @@ function encoding(p, d) {
   return out;
 }
 
-// The hands that are drawn: at most eight of the d/2, from the fastest to the slowest
+// The hands that are drawn: at most sixteen of the d/2, spread evenly from the fastest to the slowest
 function chosen(d) {
-  const [n, most] = [d / 2, Math.min(8, d / 2)];
+  const [n, most] = [d / 2, Math.min(16, d / 2)];
   return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
 }
 
@@ -43,8 +44,8 @@ function dial(hand, d, from, to) {
   );
 }
 
-function chart(products, distance, farthest, d) {
-  const [width, height, left, foot] = [640, 220, 46, 34];
+function chart(products, distance, farthest, d, width) {
+  const [height, left, foot] = [220, 46, 34];
   const low = Math.min(0, ...products);
   const x = (k) => left + ((k + farthest) / (2 * farthest)) * (width - left - 10);
   const y = (v) => 10 + ((d / 2 - v) / (d / 2 - low)) * (height - foot - 10);
@@ -81,23 +82,27 @@ function render({ model, el }) {
     (d) => change("size")(Number(d)),
   );
   const [dials, stage] = [html("div", { class: "attn-dials" }), html("div", {})];
+  const which = html("p", { class: "attn-hint" });
   const state = words();
   const root = widget(
     el,
     "position-clock",
     "Position clock: sinusoids as hands that turn",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      "Each pair (sin, cos) of the encoding is a hand. Thick: position p. ",
-      "Thin: position p + k. Move p, and every angle between the two stays as it is.",
+      "Each pair (sin, cos) of the encoding is the hand of a clock. The thick orange hand is position p, as a query; the thin blue one is position ",
+      "p + k, as a key. When you move p, both turn, and the angle between them stays as it is.",
     ),
     html("div", { class: "attn-clock-controls" }, position, distance, size),
     dials,
+    which,
     stage,
     state,
   );
 
+  let width = 640;
   const draw = () => {
     const [p, k, d] = ["position", "distance", "size"].map(get);
     const [from, to] = [encoding(p, d), encoding(p + k, d)];
@@ -105,18 +110,28 @@ function render({ model, el }) {
     position.choose(p);
     distance.choose(k, fixed(k, 0));
     size.choose(String(d));
-    dials.replaceChildren(...chosen(d).map((hand) => dial(hand, d, from, to)));
-    stage.replaceChildren(chart(products, k, far, d));
+    const hands = chosen(d);
+    dials.replaceChildren(...hands.map((hand) => dial(hand, d, from, to)));
+    which.textContent =
+      hands.length === d / 2
+        ? `These are all ${d / 2} hands; “turn” is how many positions a hand needs to go round once.`
+        : `${hands.length} of the ${d / 2} hands, spread evenly from the fastest to the slowest, because all would not fit; ` +
+          "the dot product counts every one. “Turn” is how many positions a hand needs to go round once.";
+    stage.replaceChildren(chart(products, k, far, d, width));
     root.result = { from, to, products };
     const slow = 2 * Math.PI * 10000 ** ((d - 2) / d);
     state.say(
-      `Positions ${fixed(p, 0)} and ${fixed(p + k, 0)}, ${d / 2} hands: the fastest turns once in 6.3 positions, the ` +
-        `slowest once in ${fixed(slow, 0)}. Their dot product is ${fixed(dot(from, to), 2)} of at most ${d / 2}; it would be ` +
-        `the same for any two positions ${fixed(Math.abs(k), 0)} apart.`,
+      `The dot product of positions ${fixed(p, 0)} and ${fixed(p + k, 0)} is ${fixed(dot(from, to), 2)}, of at most ` +
+        `${d / 2}, and it is the same for any two positions ${fixed(Math.abs(k), 0)} apart. The fastest of the ${d / 2} hands ` +
+        `turns once in 6.3 positions, the slowest once in ${fixed(slow, 0)}.`,
     );
   };
   draw();
-  return follow(model, ["position", "distance", "size"], draw);
+  const fit = (room) => {
+    width = Math.min(640, room); // a unit is a pixel at most: the labels stay readable on a phone
+    draw();
+  };
+  return together([onWidth(stage, fit), follow(model, ["position", "distance", "size"], draw)]);
 }
 
 export default { render };

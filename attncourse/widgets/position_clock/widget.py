@@ -24,6 +24,9 @@ class PositionClock(Explorable):
     _esm = bundle.esm("position_clock")
     _css = bundle.css("position_clock")
 
+    challenge = traitlets.Unicode(
+        "Find the distance k with the smallest dot product, then move p. Does the answer change?"
+    ).tag(sync=True)
     position = traitlets.Int(12, min=0, max=100).tag(sync=True)
     distance = traitlets.Int(5, min=-FARTHEST, max=FARTHEST).tag(sync=True)
     size = traitlets.Enum(SIZES, 32).tag(sync=True)

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { queryAmongKeys } from "../lib/query_among_keys.mjs";
 import { radios } from "../lib/radios.mjs";
@@ -91,7 +92,7 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
+    "Drag the query q or a key, or move it with the arrow keys (further with Shift). ",
     "The background shows what a query placed there would read.",
   );
   const side = html("div", { class: "attn-side" }, score, formula, temperature, weights, again);
@@ -99,6 +100,7 @@ function render({ model, el }) {
     el,
     "score-explorer",
     "Score explorer: a query among keys",
+    challenge(model),
     hint,
     html("div", { class: "attn-columns" }, drawing.node, side),
     state,

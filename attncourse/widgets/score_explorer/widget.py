@@ -22,6 +22,9 @@ class ScoreExplorer(QueryAmongKeys):
     _esm = bundle.esm("score_explorer")
     _css = bundle.css("score_explorer")
 
+    challenge = traitlets.Unicode(
+        "Find a query that reads only key 3. Which score and which temperature make that easy?"
+    ).tag(sync=True)
     score = traitlets.Enum(["dot", "scaled_dot", "additive"], "scaled_dot").tag(sync=True)
 
     def __init__(self, additive: Additive | None = None, **traits):

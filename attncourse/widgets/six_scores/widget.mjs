@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { drawn, uniforms } from "../lib/chance.mjs";
 import { html, uniqueId, widget } from "../lib/dom.mjs";
 import { queryAmongKeys } from "../lib/query_among_keys.mjs";
@@ -123,7 +124,7 @@ function render({ model, el }) {
     { class: "attn-chance attn-control" },
     pushButton("draw again", more(1)),
     pushButton("draw 100", more(100)),
-    pushButton("other numbers", fresh),
+    pushButton("new random numbers", fresh),
     count,
   );
   const restart = () => {
@@ -134,7 +135,7 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Drag the query q or a key, or move it with the arrow keys (with shift: further). ",
+    "Drag the query q or a key, or move it with the arrow keys (further with Shift). ",
     "The plane shows one score, chosen in the table; the background is what a query placed there would read.",
   );
   const side = html("div", { class: "attn-side" }, way, chance, temperature, again);
@@ -142,6 +143,7 @@ function render({ model, el }) {
     el,
     "six-scores",
     "Six scores: one query and the same keys under each",
+    challenge(model),
     hint,
     html("div", { class: "attn-columns" }, drawing.node, side),
     bars,

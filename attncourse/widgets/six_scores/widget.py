@@ -51,6 +51,9 @@ class SixScores(QueryAmongKeys):
     _esm = bundle.esm("six_scores")
     _css = bundle.css("six_scores")
 
+    challenge = traitlets.Unicode("Place the query so that as few of the six scores as possible agree on a key.").tag(
+        sync=True
+    )
     score = traitlets.Enum(NAMES, "scaled_dot").tag(sync=True)
     hard = traitlets.Bool(False).tag(sync=True)
     seed = traitlets.Int(0, min=0, max=2**31 - 1).tag(sync=True)

@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, uniqueId, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { gru, gruCell } from "../lib/recurrent.mjs";
@@ -98,15 +99,16 @@ function render({ model, el }) {
   const vector = html("div", { class: "attn-vector", role: "img" });
   const result = html("p", { class: "attn-digits" });
   const notes = remarks();
-  const state = words(500);
+  const state = words();
   const root = widget(
     el,
     "squeeze",
     "Squeeze: a number through a vector of fixed size",
+    challenge(model),
     html(
       "label",
       { for: id, class: "attn-control" },
-      "A number in words: Danish, Dutch, English, French, German, Spanish",
+      "Write a number in words, in Danish, Dutch, English, French, German or Spanish",
     ),
     html("div", { class: "attn-control" }, input),
     html("div", { class: "attn-examples attn-control", role: "group", "aria-label": "Examples" }, ...buttons),
@@ -131,7 +133,7 @@ function render({ model, el }) {
     vector.replaceChildren();
     result.replaceChildren();
     notes.say(zoo.wait());
-    if (zoo.failed) state.say("Nothing is written without the weights.");
+    state.say("");
   }
 
   function show(text, name, found) {
@@ -140,7 +142,9 @@ function render({ model, el }) {
     const long = text.length > model.get("trained_length");
     notes.say(
       ...(long
-        ? [`Training saw at most ${model.get("trained_length")} characters; this text has ${text.length}.`]
+        ? [
+            `In training no text was longer than ${model.get("trained_length")} characters; this one has ${text.length}.`,
+          ]
         : []),
     );
     strip(vector, found.vector);
@@ -148,7 +152,7 @@ function render({ model, el }) {
     Object.assign(root.dataset, { text, size: name, output: found.output });
     root.dataset.verdict = truth === undefined ? "" : truth === found.output ? "right" : "wrong";
     state.say(
-      `Read “${text}” into ${name} numbers, wrote ${found.output || "nothing"}.${verdict(found.output, truth)}` +
+      `It squeezed “${text}” into ${name} numbers and wrote ${found.output || "nothing"}.${verdict(found.output, truth)}` +
         ` With ${name} numbers the network is right on ${fixed(100 * model.get("accuracy")[name], 0)}% of unseen numbers.`,
     );
     if (model.get("output") !== found.output) change("output", found.output);

@@ -29,6 +29,9 @@ class Squeeze(ZooWidget):
     _esm = bundle.esm("squeeze")
     _css = bundle.css("squeeze")
 
+    challenge = traitlets.Unicode("Find the shortest number that does not survive 16 numbers but survives 256.").tag(
+        sync=True
+    )
     zoo = traitlets.Unicode("squeeze-numbers", read_only=True).tag(sync=True)
     text = traitlets.Unicode("fünfundsechzig").tag(sync=True)
     size = traitlets.Enum(SIZES, "16").tag(sync=True)

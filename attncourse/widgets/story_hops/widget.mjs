@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { remarks } from "../lib/remarks.mjs";
@@ -143,12 +144,12 @@ function inWords(story, order, asked, weights, places, answers, whole) {
   });
   const best = argmax(answers);
   const truth = !whole
-    ? " The story is not as it happened, so nobody vouches for an answer."
+    ? " You have changed the story, so there is no right answer to compare with."
     : places[best] === asked.answer
       ? " That is right."
       : ` It should be ${asked.answer}.`;
   return (
-    `“${asked.text}”: most of the look of ${looks.join(", of ")}. ` +
+    `Asked “${asked.text}?”, it looks most in ${looks.join(", in ")}. ` +
     `The answer is ${places[best]} (${fixed(answers[best], 2)}).${truth}`
   );
 }
@@ -171,13 +172,14 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Click a sentence to leave it out, or to bring it back. ◆ marks the supporting facts, in the order in which one " +
-      "needs them; the network was never told them.",
+    "Click a sentence to leave it out or to bring it back. ◆ marks the supporting facts in the order in which you need " +
+      "them; the network was never told which they are.",
   );
   const root = widget(
     el,
     "story-hops",
     "A story, hop by hop",
+    challenge(model),
     hint,
     story,
     questions,
@@ -206,7 +208,7 @@ function render({ model, el }) {
 
   function toggle(i, order) {
     const told = order.includes(i) ? order.filter((n) => n !== i) : [...order, i].sort((a, b) => a - b);
-    if (!told.length) return state.say("One sentence has to stay: there would be nothing to look at.");
+    if (!told.length) return state.say("One sentence has to stay, or there would be nothing to look at.");
     const whole = told.length === all[get("story")].sentences.length && told.every((n, at) => n === at);
     change({ order: whole ? [] : told });
     return stage.querySelector(`[data-sentence="${i}"] button`)?.focus();
@@ -230,7 +232,7 @@ function render({ model, el }) {
     picker.choose(String(q));
     const found = compute(i, q, order, asked);
     notes.say(...(found ? [] : [zoo.wait()]));
-    if (!found) return zoo.failed && state.say("Nothing is read without the weights.");
+    if (!found) return state.say("");
     const whole = get("order").length === 0;
     const truth = whole ? asked.answer : null;
     stage.replaceChildren(

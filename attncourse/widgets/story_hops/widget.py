@@ -40,6 +40,9 @@ class StoryHops(ZooWidget):
     _esm = bundle.esm("story_hops")
     _css = bundle.css("story_hops")
 
+    challenge = traitlets.Unicode("Leave out one sentence at a time: which ones does the answer really need?").tag(
+        sync=True
+    )
     zoo = traitlets.Unicode(NAME, read_only=True).tag(sync=True)
     story = traitlets.Int(0, min=0).tag(sync=True)
     question = traitlets.Int(0, min=0).tag(sync=True)

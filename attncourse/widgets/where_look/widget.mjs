@@ -1,5 +1,6 @@
 import { pushButton } from "../lib/button.mjs";
 import { fromBase64 } from "../lib/bytes.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { arrows, html, svg, widget } from "../lib/dom.mjs";
 import { remarks } from "../lib/remarks.mjs";
 import { argmax, concat, linear, softmax, tanh } from "../lib/tensor.mjs";
@@ -192,8 +193,8 @@ function sentence({ places, guesses, own }, looks, label) {
     return `Look ${places.length} of ${looks}, at ${where(places[places.length - 1])}: the model guesses ${said(guess)}.`;
   const verdict = (g) => (argmax(g) === label ? "right" : "wrong");
   return (
-    `It was a ${label}. After your six looks the model says ${said(guess)}: ${verdict(guess)}. After its own it says ` +
-    `${said(own.guesses[looks - 1])}: ${verdict(own.guesses[looks - 1])}.`
+    `It was a ${label}. After your six looks the model says ${said(guess)}, which is ${verdict(guess)}. After its own it ` +
+    `says ${said(own.guesses[looks - 1])}, which is ${verdict(own.guesses[looks - 1])}.`
   );
 }
 
@@ -221,10 +222,11 @@ function render({ model, el }) {
     el,
     "where-look",
     "Where would you look?",
+    challenge(model),
     html(
       "p",
       { class: "attn-hint attn-control" },
-      `A digit is hidden. The first look, at the middle, is given; take ${looks - 1} more, by clicking, or with the arrow keys and Enter.`,
+      `A digit is hidden. The first look, at the middle, is given; take ${looks - 1} more by clicking, or with the arrow keys and Enter.`,
     ),
     html("div", { class: "attn-look-buttons attn-control" }, next, again),
     html("div", { class: "attn-figures" }, mine, other, chart, rows),
@@ -258,7 +260,7 @@ function render({ model, el }) {
     pointer.classList.toggle("attn-look-done", places.length >= looks);
     if (!found) {
       notes.say(zoo.wait());
-      return zoo.failed && state.say("Nothing is guessed without the weights.");
+      return state.say("");
     }
     notes.say();
     if (done) its.draw(pixels, found.own.places, true);

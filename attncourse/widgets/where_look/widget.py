@@ -10,7 +10,7 @@ from .. import bundle
 from ..base import ZooWidget
 
 SIZE, LOOKS = 8, 6  # a glimpse is 8×8 pixels of 28×28, and there are six
-# Test digits of MNIST, one a class and a few that are hard to read.
+# Test digits of MNIST, one per class and a few that are hard to read.
 INDICES = (18, 61, 2, 8, 4, 11, 0, 3, 7, 23, 247, 1)
 
 
@@ -29,6 +29,9 @@ class WhereLook(ZooWidget):
     _esm = bundle.esm("where_look")
     _css = bundle.css("where_look")
 
+    challenge = traitlets.Unicode(
+        "Choose your looks so that the model guesses right as early as possible, then see where it looks by itself."
+    ).tag(sync=True)
     zoo = traitlets.Unicode("ram-mnist", read_only=True).tag(sync=True)
     size = traitlets.Int(SIZE, read_only=True).tag(sync=True)
     looks = traitlets.Int(LOOKS, read_only=True).tag(sync=True)

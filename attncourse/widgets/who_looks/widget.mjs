@@ -1,3 +1,4 @@
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { fixed } from "../lib/text.mjs";
@@ -126,13 +127,14 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Point at a word, or move with Tab and the arrow keys. Each small matrix is one head: rows look, columns are ",
-    "looked at. · is the end of the sentence.",
+    "Choose a head, then point at a word, or move with Tab and the arrow keys. Each small matrix is one head: its rows ",
+    "look, its columns are looked at. The dot · is the end of the sentence.",
   );
   const root = widget(
     el,
     "who",
     "Who looks at whom: heads of a trained encoder",
+    challenge(model),
     hint,
     pick,
     gallery,
@@ -177,7 +179,7 @@ function render({ model, el }) {
     heads.choose(`${layer}:${head}`);
     side.choose(way);
     picture.draw(weights, word, way);
-    root.dataset.weights = weights.join(" ");
+    Object.assign(root.dataset, { side: way, weights: weights.join(" ") });
     state.say(text);
   };
   draw();

@@ -55,6 +55,7 @@ class WhoLooks(Explorable):
     _esm = bundle.esm("who_looks")
     _css = bundle.css("who_looks")
 
+    challenge = traitlets.Unicode("Find a head with a job that you can name: what do its words look at?").tag(sync=True)
     sentence = traitlets.Int(0, min=0).tag(sync=True)
     layer = traitlets.Int(0, min=0).tag(sync=True)
     head = traitlets.Int(0, min=0).tag(sync=True)

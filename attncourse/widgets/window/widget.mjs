@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
 import { numberSlider } from "../lib/slider.mjs";
@@ -93,13 +94,14 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Choose the French word that is written next, then move the window. Outline: the softmax over the window. ",
-    "Filled: what the Gaussian (curve) leaves of it. Underlined: the word it really comes from.",
+    "Choose the French word that is written next, then move the window. The outlines are the softmax over the window, ",
+    "the filled bars what the Gaussian curve leaves of it. Underlined is the word that it really comes from.",
   );
   const root = widget(
     el,
     "window",
     "Window: local-p attention over a sentence",
+    challenge(model),
     hint,
     pick,
     chosen,
@@ -131,10 +133,10 @@ function render({ model, el }) {
     const lost = sentence.gold[t].filter((s) => !result.inside[s]).map((s) => sentence.english[s]);
     const right = sentence.gold[t].includes(best);
     const text =
-      `“${sentence.french[t]}” with pₜ = ${fixed(p, 1)} (the model says ${fixed(sentence.centres[t], 1)}) and ` +
-      `D = ${D}: the largest weight, ${fixed(result.after[best], 2)}, is on “${sentence.english[best]}”, ` +
-      `${right ? "its source" : "not its source"}. The weights sum to ${fixed(sum, 2)}.` +
-      (lost.length ? ` Outside the window: “${lost.join("”, “")}”, where it comes from.` : "");
+      `To write “${sentence.french[t]}” with pₜ = ${fixed(p, 1)} (the model's own choice is ${fixed(sentence.centres[t], 1)}) ` +
+      `and D = ${D}, the largest weight, ${fixed(result.after[best], 2)}, is on “${sentence.english[best]}”, ` +
+      `which is ${right ? "" : "not "}where it comes from. The weights sum to ${fixed(sum, 2)}.` +
+      (lost.length ? ` The window misses “${lost.join("”, “")}”, where it does come from.` : "");
     pick.choose(String(i));
     word.choose(String(t));
     centre.choose(p, fixed(p, 1), sentence.english.length);

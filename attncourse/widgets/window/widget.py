@@ -70,6 +70,9 @@ class LocalWindow(Explorable):
     _esm = bundle.esm("window")
     _css = bundle.css("window")
 
+    challenge = traitlets.Unicode("Move the window until the model can no longer see the word that it needs.").tag(
+        sync=True
+    )
     sentence = traitlets.Int(0, min=0).tag(sync=True)
     word = traitlets.Int(1, min=0).tag(sync=True)
     centre = traitlets.Float(0.0).tag(sync=True)
@@ -79,7 +82,7 @@ class LocalWindow(Explorable):
     sentences = traitlets.List(read_only=True).tag(sync=True)
 
     def __init__(self, **traits):
-        super().__init__()
+        super().__init__(**{name: traits.pop(name) for name in ("challenge",) if name in traits})
         self.set_trait("sentences", sentences())
         self.set_trait("own_radius", zoo.load(NAME)[0].decoder.scope.radius)
         self.sentence = traits.get("sentence", 3)

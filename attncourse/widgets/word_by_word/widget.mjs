@@ -1,4 +1,5 @@
 import { pushButton } from "../lib/button.mjs";
+import { challenge } from "../lib/challenge.mjs";
 import { drawn, uniforms } from "../lib/chance.mjs";
 import { html, svg, widget } from "../lib/dom.mjs";
 import { radios } from "../lib/radios.mjs";
@@ -77,6 +78,9 @@ function outline({ shape, box: [y, x, r], colour }, paint) {
   return svg("polygon", { points: at(points), ...fill });
 }
 
+// How far from an even share (0) to all of the weight (1), on a logarithmic scale, the same for every picture
+const bright = (weight) => Math.max(0, 1 + Math.log(weight + 1e-9) / Math.log(GRID * GRID));
+
 // A scene under a veil that is thin where the weight is large; the frame is the region that the word names
 function board(name, scene, paint) {
   const node = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", class: "attn-scene", "data-read": name });
@@ -90,9 +94,8 @@ function board(name, scene, paint) {
     frame,
   );
   node.draw = (weights, inside, label) => {
-    const top = Math.max(...weights);
     veil.forEach((rect, i) => {
-      rect.setAttribute("fill-opacity", (0.7 * (1 - weights[i] / top)).toFixed(3));
+      rect.setAttribute("fill-opacity", (0.7 * (1 - bright(weights[i]))).toFixed(3));
     });
     const places = inside ? inside.flatMap((yes, i) => (yes ? [i] : [])) : [];
     const [columns, rows] = [places.map((i) => i % GRID), places.map((i) => Math.floor(i / GRID))];
@@ -113,17 +116,17 @@ function board(name, scene, paint) {
 function sentence(scene, t, found) {
   const word = scene.words[t] === "(end)" ? "the end" : `“${scene.words[t]}”`;
   const place = `row ${Math.floor(found.chosen / GRID) + 1}, column ${(found.chosen % GRID) + 1}`;
-  const odds = `hard reads ${place}, which had the probability ${fixed(found.alpha[found.chosen], 2)}`;
+  const odds = `the hard one reads ${place}, which had probability ${fixed(found.alpha[found.chosen], 2)}`;
   if (found.inside) {
     const shape = scene.shapes[scene.named[t]];
     return (
-      `${word} names the ${shape.colour} ${shape.shape}, ${fixed(100 * found.area, 0)} % of the image. Soft puts ` +
-      `${fixed(100 * found.share.soft, 0)} % of its weight there; ${odds}, ${found.share.hard ? "inside" : "outside"} it.`
+      `${word} names the ${shape.colour} ${shape.shape}, ${fixed(100 * found.area, 0)}% of the image. The soft model puts ` +
+      `${fixed(100 * found.share.soft, 0)}% of its weight there; ${odds}, ${found.share.hard ? "inside" : "outside"} it.`
     );
   }
   const top = argmax(found.soft);
   return (
-    `${word} names no region. Soft has its largest weight, ${fixed(found.soft[top], 2)}, at row ` +
+    `${word} names no region. The soft model has its largest weight, ${fixed(found.soft[top], 2)}, at row ` +
     `${Math.floor(top / GRID) + 1}, column ${(top % GRID) + 1}; ${odds}.`
   );
 }
@@ -152,12 +155,13 @@ function render({ model, el }) {
   const hint = html(
     "p",
     { class: "attn-hint attn-control" },
-    "Choose a word of the caption, with the arrow keys one after the other. Bright: where the model looks before it writes the word. Dashed: the region that the word names.",
+    "Choose a word of the caption; the arrow keys go from one to the next. Places that get more than an even share of the weight before the word is written are bright. The dashed frame is the region that the word names.",
   );
   const root = widget(
     el,
     "word-by-word",
     "Word by word: what each word of a caption looks at",
+    challenge(model),
     hint,
     pick,
     text,

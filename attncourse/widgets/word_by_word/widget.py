@@ -85,6 +85,9 @@ class WordByWord(Explorable):
     _esm = bundle.esm("word_by_word")
     _css = bundle.css("word_by_word")
 
+    challenge = traitlets.Unicode("Find a word for which the soft and the hard model look at different places.").tag(
+        sync=True
+    )
     scene = traitlets.Int(0, min=0, max=len(DRAWN) - 1).tag(sync=True)
     word = traitlets.Int(2, min=0).tag(sync=True)
     temperature = traitlets.Float(1.0, min=0.1, max=5.0).tag(sync=True)
@@ -96,7 +99,7 @@ class WordByWord(Explorable):
         super().__init__()
         self.scenes = examples()
         self.colours = {name: list(rgb) for name, rgb in task.COLOURS.items()}
-        for name in ("scene", "word", "temperature", "draw"):
+        for name in ("challenge", "scene", "word", "temperature", "draw"):
             if name in traits:
                 setattr(self, name, traits.pop(name))
         if traits:
