@@ -21,7 +21,7 @@ AFTERWARDS = ("implicit_attention", "sequential_jacobian")  # what they were spa
 
 # --- minutes -------------------------------------------------------------------------------------------------
 
-WORDS, LINES = 150, 6  # per minute: of technical prose, of code that is read to be understood
+WORDS, LINES = 100, 6  # per minute, read to be understood: of technical prose, of code
 EACH = {"picture": 1, "formula": 0.5, "explorable": 5, "prediction": 1, "quiz": 5}  # minutes
 EXERCISE = 20  # minutes, on top
 FOLDED = re.compile(r"\b(hide|remove)-(input|cell)\b")

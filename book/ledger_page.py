@@ -40,7 +40,9 @@ def page(notebooks: Path) -> str:
 def _count(claims: list[dict]) -> str:
     guarded, crossed = sum(bool(claim["guard"]) for claim in claims), sum(claim["crosses"] for claim in claims)
     reach = "The interval of 1 reaches" if crossed == 1 else f"The intervals of {crossed} reach"
-    return f"Of {len(claims)} figures, {guarded} have a guard and the others are only reported. {reach} beyond the guard."
+    return (
+        f"Of {len(claims)} figures, {guarded} have a guard and the others are only reported. {reach} beyond the guard."
+    )
 
 
 def _chapter(name: str, notebook, claims: list[dict]) -> str:

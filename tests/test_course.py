@@ -44,9 +44,9 @@ def test_an_unknown_chapter_is_told_which_there_are(which):
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        ("minutes = 40", "minuets = 40", r"01_implicit_attention: there is no field 'minuets'; there are: id, title"),
-        ("minutes = 40\n", "", r"01_implicit_attention: the field 'minutes' is missing"),
-        ("minutes = 40", 'minutes = "40"', r"minutes is '40'; it should be a whole number"),
+        ("minutes = ", "minuets = ", r"01_implicit_attention: there is no field 'minuets'; there are: id, title"),
+        ("minutes = ", "# ", r"01_implicit_attention: the field 'minutes' is missing"),
+        ("minutes = ", 'minutes = "40"  # ', r"minutes is '40'; it should be a whole number"),
         ('tasks = ["digits"]', 'tasks = "digits"', r"tasks is 'digits'; it should be a list"),
         ('id = "02_', 'id = "2_', r"the id '2_sequential_jacobian' should be two digits and a name"),
         ('id = "02_', 'id = "03_', r"numbered 1, 2, … in their order; they are \[1, 3, 3"),

@@ -9,7 +9,7 @@ from typing import Any
 
 EXPORTS = {  # drawing -> the module that holds it
     "score_normalise_read": "look",
-    "legend": "legend",
+    "legend": "grammar",
     "gru_cell": "cells",
     "lstm_cell": "cells",
     "encoder_decoder": "seq2seq",

@@ -42,7 +42,10 @@ def test_claims_are_grouped_by_chapter_and_counted(page):
         "## [1 · One](../notebooks/01_one.ipynb)",
         "## [2 · Two](../notebooks/02_two.ipynb)",
     ]
-    assert "Of 4 figures, 2 have a guard and the others are only reported. The interval of 1 reaches beyond the guard." in page
+    assert (
+        "Of 4 figures, 2 have a guard and the others are only reported. The interval of 1 reaches beyond the guard."
+        in page
+    )
 
 
 def test_a_row_has_figure_guard_and_paper_and_leads_to_its_cell(page):
@@ -70,11 +73,15 @@ CELL = "\n```{{code-cell}} ipython3\n{head}{code}\n```\n"
 
 
 def test_words_and_visible_lines_take_their_time():
-    assert generated.minutes(FRONT + "word " * 1500, 0) == 10
-    assert generated.minutes(FRONT + "word " * 1501, 0) == 15, "rounded up to five"
+    assert generated.minutes(FRONT + "word " * 1000, 0) == 10
+    assert generated.minutes(FRONT + "word " * 1001, 0) == 15, "rounded up to five"
     lines = "\n".join(f"x{i} = {i}\n" for i in range(60))  # empty lines are not read
     assert generated.minutes(CELL.format(head="", code=lines), 0) == 10
-    for head in (":tags: [hide-input]\n\n", "---\nfold: What is inside\ntags: [hide-input]\n---\n", ":tags: [remove-cell]\n"):
+    for head in (
+        ":tags: [hide-input]\n\n",
+        "---\nfold: What is inside\ntags: [hide-input]\n---\n",
+        ":tags: [remove-cell]\n",
+    ):
         assert generated.minutes(CELL.format(head=head, code=lines), 0) == 0, "folded code is not read"
 
 

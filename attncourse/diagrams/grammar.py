@@ -15,7 +15,7 @@ def legend() -> Diagram:
     """One row per kind of thing, drawn as it is drawn everywhere."""
     d = Diagram(
         "legend", 400, 392, "How to read the drawings: colours and shapes",
-        "A legend. The query is an orange row, keys are blue rows, values are green rows, weights are grey to dark blue "
+        "A legend. The query is an orange row, keys are blue rows, values are green rows, weights are grey to blue "
         "cells that hold shares from 0 to 1, and the context is a purple row. A box with a heavy outline is a state, "
         "and a double arrow carries it on in time. A trapezium with a hatched corner has learned parameters. A dashed "
         "outline is a choice: one thing is taken and the others are left.",
