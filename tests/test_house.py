@@ -20,6 +20,7 @@ ROOMS = [
     {"tasks"},
     {"zoo", "bench", "quizzes", "family"},
     {"diagrams"},
+    {"walkthroughs"},
     {"widgets"},
     {"exercises"},
     {"grading", "teaching"},

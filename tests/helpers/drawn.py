@@ -54,7 +54,8 @@ GEOMETRY = """svg => {
   for (const [s, points] of outlines.filter(([s]) => s.hasAttribute("marker-end") && !s.closest(".reads, .rail"))) {
     const end = points.at(-1), reach = s.getAttribute("marker-end").includes("broad") ? 13 : 5;
     const near = outlines.some(
-      ([u, others]) => u !== s && !u.matches(".line") && others.some((p) => Math.hypot(p.x - end.x, p.y - end.y) <= reach),
+      ([u, others]) =>
+        u !== s && !u.matches(".line") && others.some((p) => Math.hypot(p.x - end.x, p.y - end.y) <= reach),
     );
     if (!near) found.ends.push(`${end.x.toFixed()},${end.y.toFixed()}`);
   }
@@ -83,7 +84,8 @@ LOOK = """svg => {
   };
   const scale = svg.getScreenCTM().a;
   const paper = rgb(getComputedStyle(svg).backgroundColor, [255, 255, 255]);
-  const fillers = [...svg.querySelectorAll("rect, circle, path")].filter((s) => !s.closest("defs") && !s.matches(".hatch"));
+  const all = [...svg.querySelectorAll("rect, circle, path")];
+  const fillers = all.filter((s) => !s.closest("defs") && !s.matches(".hatch"));
   const leaves = [...svg.querySelectorAll("text")].flatMap((t) => [t, ...t.querySelectorAll("tspan")]);
   return leaves
     .filter((t) => [...t.childNodes].some((n) => n.nodeType === 3 && n.data.replace("\\u200b", "").trim()))
