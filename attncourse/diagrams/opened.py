@@ -36,7 +36,7 @@ def opened_layer(words: Sequence[str], heads: int, head: int) -> Diagram:
     d.layer(40, 670, 52, 34, "$W_q$", name="query", step=2)
     d.arrow((40, 652), (40, 602), kind="query", step=2)
     d.box(40, 578, 54, 46, "$q$", "query", sub="query", name="query", step=(2, 3))
-    d.text(22, 632, "", "strong", "start", slot="asker", step=2)
+    d.text(47, 632, "", "strong", "start", slot="asker", step=2)
     d.arrow((40, 555), (40, top + 108), (columns[-1] - 0.8 * half, top + 108), kind="query", tip=False, step=3)
     d.layer(sum(columns) / n, 670, columns[-1] - columns[0] + 2 * half, 34, "$W_k$, $W_v$", name="keys", step=2)
     for x in columns:

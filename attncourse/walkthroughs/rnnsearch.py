@@ -55,7 +55,7 @@ def story() -> Story:
         best = int(names["logits"].argmax())
         frames.append(_frame(i, letters, before, names, shown[previous], shown[best]))
         previous = best
-    drawing = rnnsearch([*letters[:-1], "⏹"], [1 / len(letters)] * len(letters))
+    drawing = rnnsearch([*letters[:-1], "■"], [1 / len(letters)] * len(letters))
     return Story("One step of RNNsearch, in five moves", drawing, STEPS, EQUATIONS, CODE, tuple(frames), "it writes")
 
 

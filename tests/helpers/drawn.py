@@ -105,14 +105,20 @@ LOOK = """svg => {
 }"""
 
 
-def complaints(page, selector="svg.attn-diagram", smallest=None, contrast=4.5):
-    """Everything that is wrong with one drawing of a page; smallest: pixels that the smallest text must have."""
-    drawing = page.locator(selector).first
-    found = drawing.evaluate(GEOMETRY)
-    look = drawing.evaluate(LOOK)
+def touching(page, selector="svg.attn-diagram"):
+    """Texts that touch each other, a line or the edge; arrows that end nowhere."""
+    found = page.locator(selector).first.evaluate(GEOMETRY)
+    return [f"{kind}: {what}" for kind, all in found.items() for what in all]
+
+
+def unreadable(page, selector="svg.attn-diagram", smallest=0.0):
+    """Texts that are too pale, or smaller than that many pixels."""
+    look = page.locator(selector).first.evaluate(LOOK)
     assert look, "a drawing without words?"
-    wrong = [f"{kind}: {what}" for kind, all in found.items() for what in all]
-    wrong += [f"contrast {t['contrast']:.2f}: {t['words']}" for t in look if t["contrast"] < contrast]
-    if smallest is not None:
-        wrong += [f"{t['pixels']:.2f} px: {t['words']}" for t in look if t["pixels"] < smallest]
-    return wrong
+    wrong = [f"contrast {t['contrast']:.2f}: {t['words']}" for t in look if t["contrast"] < 4.5]
+    return wrong + [f"{t['pixels']:.2f} px: {t['words']}" for t in look if t["pixels"] < smallest]
+
+
+def complaints(page, selector="svg.attn-diagram", smallest=0.0):
+    """Everything that is wrong with one drawing of a page."""
+    return touching(page, selector) + unreadable(page, selector, smallest)
