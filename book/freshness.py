@@ -132,6 +132,7 @@ def check_records(used: Used, page: course.Page) -> list[str]:
     given = {
         "model": page.models,
         "widget": (*page.widgets, "Quiz", "predict"),
+        "drawing": page.diagrams,
         "exercise": getattr(page, "exercises", ()),
         "quiz": (getattr(page, "quiz", ""),),
     }

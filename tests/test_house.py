@@ -23,7 +23,7 @@ ROOMS = [
     {"walkthroughs"},
     {"widgets"},
     {"exercises"},
-    {"grading", "teaching"},
+    {"grading", "teaching", "page"},
     {"cli"},
     {"__main__"},
 ]

@@ -79,7 +79,7 @@ LOOK = """svg => {
   };
   const opacity = (node) => (node === svg ? 1 : Number(getComputedStyle(node).opacity) * opacity(node.parentNode));
   const faded = (colour, node, under) => {
-    const over = rgb(colour, under), o = opacity(node);
+    const over = rgb(colour, under), o = opacity(node) * Number(getComputedStyle(node).fillOpacity);
     return under.map((u, i) => u + (over[i] - u) * o);
   };
   const scale = svg.getScreenCTM().a;
