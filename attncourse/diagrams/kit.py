@@ -76,7 +76,7 @@ class Diagram:
 
     def layer(
         self, x: float, y: float, width: float, height: float, label: str = "", *, sub: str = "", name: str = "",
-        step: int | Sequence[int] = (), slot: str = "",
+        step: int | Sequence[int] = (),
     ) -> None:  # fmt: skip
         """Something with learned parameters: a trapezium, narrower at its top, with a hatched corner."""
         left, right, top, bottom = x - width / 2, x + width / 2, y - height / 2, y + height / 2
@@ -85,7 +85,7 @@ class Diagram:
         from_, to = right - in_ - min(12, width / 4), right - in_ * 0.6
         corner = f"M{from_:g} {top:g} H{right - in_:g} L{to:g} {top + height * 0.4:g} Z"
         hatch = f'<path class="hatch" d="{corner}" style="fill:url(#{SCOPE}-hatch)"/>'
-        self.add(f'<path d="{outline}"/>{hatch}' + self._two_lines(x, y, label, sub, slot), "layer", name, step)
+        self.add(f'<path d="{outline}"/>{hatch}' + self._two_lines(x, y, label, sub), "layer", name, step)
 
     def halves(
         self, x: float, y: float, width: float, height: float, label: str, kinds: tuple[str, str], *,

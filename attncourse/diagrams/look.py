@@ -105,8 +105,11 @@ def columns_of_keys(
         d.arrow((x + value, top + 136), (x + value, top + 29), kind="values", step=read)
         both = ("keys", "values")
         d.halves(x, top + 162, 2 * half, 50, labels[0][j], both, names=both, step=(score, read))
-        make = d.layer if learned else d.box
-        make(x - half + wide / 2, top + 73, wide, 34, labels[1][j], name="scores", step=score, slot=f"score-{j}")
+        if learned:
+            d.layer(x - half + wide / 2, top + 73, wide, 34, labels[1][j], name="scores", step=score)
+        else:
+            place = {"name": "scores", "step": score, "slot": f"score-{j}"}
+            d.grid(x - half, top + 56, 1, 1, (wide, 34), "plain", labels=[[labels[1][j]]], **place)
         d.arrow((x - half + wide / 2, top + 56), (x - half + wide / 2, top + 29), step=normalise)
         d.grid(
             x - half, top, 1, 1, (2 * half, 28), "weights", labels=[[labels[2][j]]], weights=[[shares[j]]],

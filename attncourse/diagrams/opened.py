@@ -10,10 +10,10 @@ def opened_layer(words: Sequence[str], heads: int, head: int) -> Diagram:
     """One position's way through an encoder layer, one of the heads opened. `head` counts from 1."""
     d = Diagram(
         "opened_layer", 420, 842, "One word's way through an encoder layer",
-        "Below, the words become vectors: the embedding times the root of D, plus the position. The word that asks makes "
-        "a query, every word a key and a value. Scores, softmax, and the head has read. What all heads read is laid side "
-        "by side, mixed, added to the word's own vector and normalised; then the feed-forward network, added and "
-        "normalised again.",
+        "Below, the words become vectors: the embedding times the root of D, plus the position. The word that asks "
+        "makes a query, every word a key and a value. Scores, softmax, and the head has read. What all heads read is "
+        "laid side by side, mixed, added to the word's own vector and normalised; then the feed-forward network, "
+        "added and normalised again.",
     )  # fmt: skip
     n = len(words)
     gap = 301 / max(n - 1, 1)
@@ -36,7 +36,7 @@ def opened_layer(words: Sequence[str], heads: int, head: int) -> Diagram:
     d.layer(40, 670, 52, 34, "$W_q$", name="query", step=2)
     d.arrow((40, 652), (40, 602), kind="query", step=2)
     d.box(40, 578, 54, 46, "$q$", "query", sub="query", name="query", step=(2, 3))
-    d.text(22, 632, "", "strong", "start", slot="asker", step=2)
+    d.text(47, 632, "", "strong", "start", slot="asker", step=2)
     d.arrow((40, 555), (40, top + 108), (columns[-1] - 0.8 * half, top + 108), kind="query", tip=False, step=3)
     d.layer(sum(columns) / n, 670, columns[-1] - columns[0] + 2 * half, 34, "$W_k$, $W_v$", name="keys", step=2)
     for x in columns:
@@ -82,9 +82,9 @@ def opened_stack(words: Sequence[str], room: int, layers: int = 2) -> Diagram:
     """Encoder and decoder with the weights of every layer; `room`: how many symbols the translation has at most."""
     d = Diagram(
         "opened_stack", 420, 786, "The whole stack while it translates",
-        "Below, the source's words, and for each encoder layer a map: each row is a word that looks, each column a word "
-        "that is looked at. Above, for each decoder layer two rows of weights: how the newest symbol looks back at what "
-        "is written, and how it looks at the source. At the top, the likeliest next symbols.",
+        "Below, the source's words, and for each encoder layer a map: each row is a word that looks, each column a "
+        "word that is looked at. Above, for each decoder layer two rows of weights: how the newest symbol looks back "
+        "at what is written, and how it looks at the source. At the top, the likeliest next symbols.",
     )  # fmt: skip
     n = len(words)
     left, line = 50.0, 13.0
@@ -139,8 +139,8 @@ def _writing(d: Diagram, words: Sequence[str], middles: list[float], wide: float
                     d.text(middles[j], top + 39, words[j], "note", "middle", step=step)
                 elif layer:
                     d.text(middles[j], top + 39, "", "note", "middle", slot=f"written-{j}", step=step)
-            d.arrow((left - 1, top + 13), (lane + 10, top + 13), kind="context", step=step)
-            d.operation(lane, top + 13, "+", radius=9, step=step)
+            d.arrow((left - 1, top + 13), (lane + 11, top + 13), kind="context", step=step)
+            d.operation(lane, top + 13, "+", radius=10, step=step)
             if what == "cross" and layer < layers - 1:
                 for kind, x in rails.items():
                     at = top + (8 if kind == "keys" else 18)

@@ -157,8 +157,8 @@ def rnnsearch(
         looking_shapes(),
     )  # fmt: skip
     n = len(letters)
-    gap = min(60.0, 264 / max(n - 1, 1))
-    columns = [50 + gap * j for j in range(n)]
+    gap = min(60.0, 290 / max(n - 1, 1))
+    columns = [(50 if gap == 60 else 42) + gap * j for j in range(n)]
     middle, half = columns[0] + gap * (n - 1) / 2, gap / 2 - min(4, gap / 14)
     shares = list(weights) if weights is not None else [1 / n] * n
     right = columns[-1] + half + 6

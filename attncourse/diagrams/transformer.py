@@ -251,10 +251,11 @@ def whole_transformer() -> Diagram:
     d = Diagram(
         "whole_transformer", 420, 660, "The whole Transformer: two towers",
         "Left, the encoder: the source's symbols become embeddings, positions are added, and N layers of "
-        "self-attention and feed-forward network follow; the padding mask hides what is no word. Right, the decoder: the symbols "
-        "written so far become embeddings, positions are added, and N layers of causally masked self-attention, "
-        "attention to the encoder's output and feed-forward network follow. The table of embeddings, used once more, "
-        "gives one logit per symbol; after a softmax one symbol is chosen and appended to what is written.",
+        "self-attention and feed-forward network follow; the padding mask hides what is no word. Right, the "
+        "decoder: the symbols written so far become embeddings, positions are added, and N layers of causally "
+        "masked self-attention, attention to the encoder's output and feed-forward network follow. The table of "
+        "embeddings, used once more, gives one logit per symbol; after a softmax one symbol is chosen and appended "
+        "to what is written.",
         stack_shapes(),
     )  # fmt: skip
     left, right, floor = 94.0, 302.0, 496.0

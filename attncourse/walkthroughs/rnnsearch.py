@@ -12,7 +12,7 @@ from ..diagrams.seq2seq import rnnsearch
 from ..tasks import dates
 from . import Frame, Step, Story, run, vector
 
-TEXT = "5.3.2024"
+TEXT = "5 mar 2024"
 CODE = """
 e = [v @ tanh(W_q @ s + W_k @ h_j) for h_j in h]
 a = softmax(e)
@@ -45,7 +45,7 @@ EQUATIONS = (
 def story() -> Story:
     model, card = zoo.load("bahdanau-dates")
     source, lengths = dates.Vocabulary(card["config"]["alphabet"]).encode([TEXT])
-    letters = [*TEXT, "end"]
+    letters = [*TEXT.replace(" ", "␣"), "end"]
     shown = {BEGIN: "begin", **{4 + i: c for i, c in enumerate(dates.TARGET.characters)}}
     names, previous, frames = _parts(model) | {"h": model.encoder(source, lengths)[0]}, BEGIN, []
     names["s"] = model.begin(source, lengths).state[0]
@@ -55,7 +55,7 @@ def story() -> Story:
         best = int(names["logits"].argmax())
         frames.append(_frame(i, letters, before, names, shown[previous], shown[best]))
         previous = best
-    drawing = rnnsearch([*TEXT, "⏹"], [1 / len(letters)] * len(letters))
+    drawing = rnnsearch([*letters[:-1], "■"], [1 / len(letters)] * len(letters))
     return Story("One step of RNNsearch, in five moves", drawing, STEPS, EQUATIONS, CODE, tuple(frames), "it writes")
 
 
@@ -79,7 +79,11 @@ def _frame(i: int, letters: list[str], before: Tensor, names: dict[str, Any], la
 
     numbers = [
         [("$s_{i-1}$", vector(before)), ("largest $e_{ij}$", largest(e))],
-        [("largest $a_{ij}$", largest(a)), ("their sum", f"{sum(a):.2f}"), ("chance", f"1/{len(a)} = {1 / len(a):.2f}")],
+        [
+            ("largest $a_{ij}$", largest(a)),
+            ("their sum", f"{sum(a):.2f}"),
+            ("chance", f"1/{len(a)} = {1 / len(a):.2f}"),
+        ],
         [("$c_i$", vector(names["c"]))],
         [("$s_i$", vector(names["s"]))],
         [(f"$p$(“{written}”)", f"{names['logits'].softmax(-1).max():.3f}")],

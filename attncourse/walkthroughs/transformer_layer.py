@@ -106,7 +106,7 @@ def _frame(i: int, words: list[str], it: dict[str, Any]) -> Frame:
     return Frame(
         label=words[i] if words.count(words[i]) == 1 else f"{words[i]} (word {own})",
         texts={f"weight-{j}-0-0": share(w) for j, w in enumerate(a)}
-        | {f"score-{j}": number(score, 1) for j, score in enumerate(e)}
+        | {f"score-{j}-0-0": number(score, 1) for j, score in enumerate(e)}
         | {"asker": words[i], "after": f"{words[i]}″"},
         cells={f"weight-{j}-0-0": w for j, w in enumerate(a)},
         flows={f"flow-{j}": round(0.5 + 9 * w, 2) for j, w in enumerate(a)}

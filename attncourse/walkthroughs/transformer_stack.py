@@ -121,9 +121,12 @@ def _frame(t: int, words: list[str], room: int, shown: dict[int, str], it: dict,
     def heads(name: str, names: list[str]) -> list[tuple[str, str]]:
         return [(f"head {h + 1}", most(row, names)) for h, row in enumerate(looks[name])]
 
-    rows = [[(word, f"looks at {most(row, words)}") for word, row in zip(words, m.mean(0), strict=True)] for m in encoder]
+    first = it["embed"](it["source"])[0]
+    rows = [
+        [(word, f"looks at {most(row, words)}") for word, row in zip(words, m.mean(0), strict=True)] for m in encoder
+    ]
     numbers = [
-        [("$x$", f"{len(words)} vectors of {it['x'].shape[-1]} numbers"), ("after two layers, “the”", vector(it["x"][0]))],
+        [("$x$", f"{len(words)} vectors of {it['x'].shape[-1]} numbers"), ("$x_1$ (the)", vector(first))],
         *rows,
         [("symbols", " ".join(written)), ("newest", written[-1])],
         heads("itself-0", written), heads("cross-0", words), heads("itself-1", written),

@@ -129,8 +129,9 @@ function render({ model, el }) {
       ...shown.flatMap(([name, value]) => [html("dt", { markup: name }), html("dd", { markup: value })]),
     );
     which.choose(model.get("frame"), label);
-    back.disabled = at() === 1;
-    next.disabled = at() === steps.length;
+    // not disabled: a button that is would lose the focus, and with it the arrow keys
+    back.setAttribute("aria-disabled", at() === 1);
+    next.setAttribute("aria-disabled", at() === steps.length);
     root.dataset.step = at();
     root.dataset.frame = model.get("frame");
   };
