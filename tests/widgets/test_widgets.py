@@ -39,7 +39,7 @@ def test_a_bundle_needs_nothing_else(folder):
         r"^\s*import|\bimport\(|\brequire\(|@import|url\((?!#)", module + bundle.css(folder), re.MULTILINE
     )
     assert set(re.findall(r"https?://[^\"'`\s]+", module + bundle.css(folder))) <= {"http://www.w3.org/2000/svg"}
-    # It is stored with every widget of a notebook. drop_points holds an encoder, a decoder, three solvers and a heatmap.
+    # It is stored with every widget of a notebook. drop_points holds a whole network, three solvers and a heatmap.
     assert len(module) < (21_000 if folder == "drop_points" else 16_000) and len(bundle.css(folder)) < 8_000
 
 
@@ -512,6 +512,5 @@ def test_readable_by_all_on_screen_and_paper(browser, desk, name):
         readable(page, figure)
         assert not complaints
         page.emulate_media(media="screen", reduced_motion="reduce")
-        page.evaluate("document.querySelector('.attn-widget').classList.add('attn-fresh')")
         names = "[...document.querySelectorAll('.attn-widget *')].map((e) => getComputedStyle(e).animationName)"
         assert set(page.evaluate(names)) == {"none"}
