@@ -20,6 +20,7 @@ from attncourse.widgets import EXPORTS as WIDGETS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "attncourse"
+DRAWN = PACKAGE / "diagrams/diagram.css"  # the look of every drawing
 TOOLS = [ROOT / "book/make_notebooks.py"]  # what turns a text into a notebook changes every notebook
 SHOWN = PACKAGE / "exercises/chapters"  # cards show the source of these: here a comment counts, too
 ROOTS = {"attncourse": attncourse.EXPORTS, "attncourse.widgets": WIDGETS}  # packages whose names are looked up lazily
@@ -63,7 +64,8 @@ def _used(used: Used) -> Iterable[list[Path]]:
                 "quiz": lambda name: [PACKAGE / f"quizzes/{name}.py"],
                 "widget": _widget,
                 "data": lambda name: [PACKAGE / f"tasks/data/{name}"],
-                "walkthrough": lambda name: [PACKAGE / f"walkthroughs/{name}.py"],
+                "drawing": lambda name: [course.diagram_file(name), DRAWN],
+                "walkthrough": lambda name: [PACKAGE / f"walkthroughs/{name}.py", DRAWN],
             }[kind](name)
 
 
@@ -130,6 +132,7 @@ def check_records(used: Used, page: course.Page) -> list[str]:
     given = {
         "model": page.models,
         "widget": (*page.widgets, "Quiz", "predict"),
+        "drawing": page.diagrams,
         "exercise": getattr(page, "exercises", ()),
         "quiz": (getattr(page, "quiz", ""),),
     }

@@ -20,9 +20,10 @@ ROOMS = [
     {"tasks"},
     {"zoo", "bench", "quizzes", "family"},
     {"diagrams"},
+    {"walkthroughs"},
     {"widgets"},
     {"exercises"},
-    {"grading", "teaching"},
+    {"grading", "teaching", "page"},
     {"cli"},
     {"__main__"},
 ]

@@ -7,6 +7,8 @@
 import importlib
 from typing import Any
 
+from ..running import record
+
 EXPORTS = {  # drawing -> the module that holds it
     "score_normalise_read": "look",
     "legend": "grammar",
@@ -26,4 +28,5 @@ __all__ = list(EXPORTS)
 def __getattr__(name: str) -> Any:
     if name not in EXPORTS:
         raise AttributeError(f"there is no drawing {name!r}; there are: {', '.join(EXPORTS)}")
+    record.used("drawing", name)
     return getattr(importlib.import_module(f"{__name__}.{EXPORTS[name]}"), name)

@@ -82,7 +82,8 @@ class Diagram:
         left, right, top, bottom = x - width / 2, x + width / 2, y - height / 2, y + height / 2
         in_ = min(7, width / 8)
         outline = f"M{left:g} {bottom:g} L{left + in_:g} {top:g} H{right - in_:g} L{right:g} {bottom:g} Z"
-        corner = f"M{right - in_ - min(12, width / 4):g} {top:g} H{right - in_:g} L{right - in_ * 0.6:g} {top + height * 0.4:g} Z"
+        from_, to = right - in_ - min(12, width / 4), right - in_ * 0.6
+        corner = f"M{from_:g} {top:g} H{right - in_:g} L{to:g} {top + height * 0.4:g} Z"
         hatch = f'<path class="hatch" d="{corner}" style="fill:url(#{SCOPE}-hatch)"/>'
         self.add(f'<path d="{outline}"/>{hatch}' + self._two_lines(x, y, label, sub), "layer", name, step)
 
@@ -273,6 +274,11 @@ def _curve(start: Point, end: Point) -> str:
 def number(x: float, digits: int | None = None) -> str:
     """As it is written: a true minus, and no more digits than asked for."""
     return (f"{x:g}" if digits is None else f"{x:.{digits}f}").replace("-", "−")
+
+
+def share(w: float) -> str:
+    """A weight in little room: .25, 1, and a dot for next to nothing."""
+    return "·" if w < 0.005 else "1" if w >= 0.995 else f"{w:.2f}"[1:]
 
 
 def math(words: str) -> str:

@@ -1,5 +1,7 @@
 """The picture of the whole course: score, normalise, read."""
 
+from collections.abc import Sequence
+
 import torch
 
 from ..core.attention import attend
@@ -81,3 +83,43 @@ def score_normalise_read() -> Diagram:
     d.text(14, end + 15, "a key to be found", "note")
     d.text(14, end + 32, "by, a value to give", "note")
     return d
+
+
+def columns_of_keys(
+    d: Diagram, columns: Sequence[float], half: float, top: float, shares: Sequence[float],
+    labels: tuple[Sequence[str], Sequence[str], Sequence[str]], steps: tuple[int, int, int], learned: bool = True,
+) -> None:  # fmt: skip
+    """One query looks at a key and value per column: score, weight, and the weight as a valve on the value.
+
+    What passes the valves flows to a context, which the caller draws above `top`. The query's rail is at top + 108.
+    labels: of the keys, scores and weights; steps: in which it scores, normalises and reads
+    """
+    score, normalise, read = steps
+    wide = (1.2 if learned else 1.66) * half
+    value = (0.5 if learned else 0.84) * half  # where the values rise, right of the scores
+    for j, x in enumerate(columns):
+        d.arrow((x - 0.8 * half, top + 108), (x - 0.8 * half, top + 91), kind="query", step=score)
+        d.arrow((x - 0.25 * half, top + 136), (x - 0.25 * half, top + 91), kind="keys", step=score)
+        if j < len(columns) - 1:
+            d.fork(x - 0.8 * half, top + 108, "query", step=score)
+        d.arrow((x + value, top + 136), (x + value, top + 29), kind="values", step=read)
+        both = ("keys", "values")
+        d.halves(x, top + 162, 2 * half, 50, labels[0][j], both, names=both, step=(score, read))
+        if learned:
+            d.layer(x - half + wide / 2, top + 73, wide, 34, labels[1][j], name="scores", step=score)
+        else:
+            place = {"name": "scores", "step": score, "slot": f"score-{j}"}
+            d.grid(x - half, top + 56, 1, 1, (wide, 34), "plain", labels=[[labels[1][j]]], **place)
+        d.arrow((x - half + wide / 2, top + 56), (x - half + wide / 2, top + 29), step=normalise)
+        d.grid(
+            x - half, top, 1, 1, (2 * half, 28), "weights", labels=[[labels[2][j]]], weights=[[shares[j]]],
+            name="weights", step=(normalise, read), slot=f"weight-{j}",
+        )  # fmt: skip
+
+
+def flows(d: Diagram, columns: Sequence[float], half: float, top: float, to: tuple[float, float],
+          shares: Sequence[float], step: int) -> None:  # fmt: skip
+    """From the valves into the context; as wide as the weights."""
+    for j, x in enumerate(columns):
+        d.arrow((x + half / 2, top - 2), to, kind="context", bend=True, tip=False, width=0.5 + 9 * shares[j], step=step,
+                slot=f"flow-{j}")  # fmt: skip

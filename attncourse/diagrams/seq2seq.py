@@ -6,7 +6,8 @@ import torch
 
 from ..core.recurrent import both_ways
 from ..mechanisms.seq2seq import EncoderDecoder, RNNsearch
-from .kit import Diagram, number
+from .kit import Diagram, share
+from .look import columns_of_keys, flows
 from .shapes import all_in_letters
 
 LETTERS = {2: "B", 5: "S", 3: "T", 11: "E", 7: "H", 14: "2H", 13: "V", 17: "C"}
@@ -148,7 +149,7 @@ def rnnsearch(
 ) -> Diagram:  # fmt: skip
     """One step of the decoder, as `AttentiveDecoder.step` does it. With a real model's numbers: `walkthroughs`."""
     d = Diagram(
-        "rnnsearch", 420, 566, "One step of RNNsearch: look, then write",
+        "rnnsearch", 420, 618, "One step of RNNsearch: look, then write",
         "1: the previous decoder state, the query, is scored against the annotation of every source letter. 2: a "
         "softmax turns the scores into weights. 3: the context is the sum of the annotations, each times its weight. "
         "4: the context, the last symbol and the previous state enter the GRU, which gives the next state. 5: from "
@@ -156,20 +157,27 @@ def rnnsearch(
         looking_shapes(),
     )  # fmt: skip
     n = len(letters)
-    gap = min(60.0, 264 / max(n - 1, 1))
-    columns = [50 + gap * j for j in range(n)]
+    gap = min(60.0, 290 / max(n - 1, 1))
+    columns = [(50 if gap == 60 else 42) + gap * j for j in range(n)]
     middle, half = columns[0] + gap * (n - 1) / 2, gap / 2 - min(4, gap / 14)
     shares = list(weights) if weights is not None else [1 / n] * n
     right = columns[-1] + half + 6
-    _look(d, columns, half, letters, shares, weights is not None)
-    for x, words in ((right, "weights"), (right, "scores"), (right, "keys,"), (right, "letters")):
-        d.text(x, {"weights": 316, "scores": 376, "keys,": 452, "letters": 554}[words], words, "note")
-    d.text(right, 469, "values", "note")
-    for j, x in enumerate(columns):
-        d.arrow(
-            (x + 0.5 * half, 296), (middle, 254), kind="context", bend=True, tip=False, width=1 + 8 * shares[j], step=3,
-            slot=f"flow-{j}",
-        )  # fmt: skip
+    d.arrow((39, 104), (14, 104), (14, 406), (columns[-1] - 0.8 * half, 406), kind="query", tip=False, step=1)
+    numbers = [share(w) for w in shares] if weights is not None else [f"$a_{{i{j + 1}}}$" for j in range(n)]
+    roomy = half > 20  # many letters leave no room for names
+    labels = [[f"${sign}_{{{j + 1}}}$" if roomy else "" for j in range(n)] for sign in "he"]
+    columns_of_keys(d, columns, half, 298, shares, (labels[0], labels[1], numbers), (1, 2, 3))
+    flows(d, columns, half, 298, (middle, 254), shares, 3)
+    for y, words in ((316, "weights"), (376, "scores"), (452, "keys,"), (469, "values"), (516, "two GRUs"),
+                     (554, "letters")):  # fmt: skip
+        d.text(right, y, words, "note")
+    d.scale(160, 584, 120, n, step=2)
+    d.text(142, 594, "weight", "note", "end", step=2)
+    d.arrow((columns[0] - half, 507), (right - 6, 507), kind="quiet reads")
+    d.arrow((right - 6, 516), (columns[0] - half, 516), kind="quiet reads")
+    for j, (x, letter) in enumerate(zip(columns, letters, strict=True)):
+        d.arrow((x, 532), (x, 488), kind="quiet")
+        d.box(x, 549, min(40, 2 * half), 32, letter, "input", slot=f"letter-{j}")
     # the context
     d.arrow((middle, 210), (middle, 129), kind="context", step=4)
     d.arrow((middle + 74, 232), (293, 232), (293, 180), (309, 180), kind="context", step=5)
@@ -196,32 +204,3 @@ def rnnsearch(
     d.number(4, 166, 62)
     d.number(5, 322, 143)
     return d
-
-
-def _look(d: Diagram, columns: list[float], half: float, letters: Sequence[str], shares: list[float], real: bool):
-    """Score and weight of every letter. The weight is a valve on its value: what passes it goes into the context."""
-    roomy = half > 20  # many letters leave no room for the names of all
-    last = columns[-1] + half
-    d.arrow((39, 104), (14, 104), (14, 406), (columns[-1] - 0.8 * half, 406), kind="query", tip=False, step=1)
-    d.arrow((columns[0] - half, 507), (last, 507), kind="quiet reads")
-    d.arrow((last, 516), (columns[0] - half, 516), kind="quiet reads")
-    d.text(last + 6, 516, "two GRUs", "note")
-    for j, (x, letter) in enumerate(zip(columns, letters, strict=True)):
-        d.arrow((x, 532), (x, 488), kind="quiet")
-        d.box(x, 549, min(40, 2 * half), 32, letter, "input", slot=f"letter-{j}")
-        d.arrow((x - 0.8 * half, 406), (x - 0.8 * half, 389), kind="query", step=1)
-        d.arrow((x - 0.25 * half, 434), (x - 0.25 * half, 389), kind="keys", step=1)
-        if j < len(letters) - 1:
-            d.fork(x - 0.8 * half, 406, "query", step=1)
-        d.arrow((x + 0.5 * half, 434), (x + 0.5 * half, 327), kind="values", step=3)
-        label = f"$h_{{{j + 1}}}$" if roomy or j == 0 else ""
-        d.halves(x, 460, 2 * half, 50, label, ("keys", "values"), names=("keys", "values"), step=(1, 3))
-        wide = 1.2 * half
-        score = f"$e_{{{j + 1}}}$" if roomy or j == 0 else ""
-        d.layer(x - half + wide / 2, 371, wide, 34, score, name="scores", step=1)
-        d.arrow((x - 0.45 * half, 354), (x - 0.45 * half, 327), step=2)
-        text = number(shares[j], 2) if real else f"$a_{{i{j + 1}}}$"
-        d.grid(
-            x - half, 298, 1, 1, (2 * half, 28), "weights", labels=[[text]], weights=[[shares[j]]], name="weights",
-            step=(2, 3), slot=f"weight-{j}",
-        )  # fmt: skip

@@ -5,7 +5,7 @@ from torch import nn
 
 from ..core import masks
 from ..mechanisms.transformer import DecoderLayer, EncoderLayer, MultiHead, Transformer
-from .kit import Diagram, Point
+from .kit import Diagram
 from .shapes import all_in_letters
 
 LETTERS = {2: "B", 3: "T", 5: "S", 24: "D", 4: "H", 6: "Dh", 13: "V"}
@@ -250,11 +250,12 @@ def whole_transformer() -> Diagram:
     """The two towers."""
     d = Diagram(
         "whole_transformer", 420, 660, "The whole Transformer: two towers",
-        "Left, the encoder: the source's symbols become embeddings, positions are added, and N layers of self-attention "
-        "and feed-forward network follow; the padding mask hides what is no word. Right, the decoder: the symbols "
-        "written so far become embeddings, positions are added, and N layers of causally masked self-attention, "
-        "attention to the encoder's output and feed-forward network follow. The table of embeddings, used once more, "
-        "gives one logit per symbol; after a softmax one symbol is chosen and appended to what is written.",
+        "Left, the encoder: the source's symbols become embeddings, positions are added, and N layers of "
+        "self-attention and feed-forward network follow; the padding mask hides what is no word. Right, the "
+        "decoder: the symbols written so far become embeddings, positions are added, and N layers of causally "
+        "masked self-attention, attention to the encoder's output and feed-forward network follow. The table of "
+        "embeddings, used once more, gives one logit per symbol; after a softmax one symbol is chosen and appended "
+        "to what is written.",
         stack_shapes(),
     )  # fmt: skip
     left, right, floor = 94.0, 302.0, 496.0

@@ -6,9 +6,13 @@
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from ..diagrams.kit import STYLE, Diagram
+from torch import Tensor
+
+from ..diagrams.kit import STYLE, Diagram, number
 from ..errors import BadInput
 from ..markup import to_html_inline
 from ..running import record
@@ -52,12 +56,13 @@ class Story:
 
         def frame(it: Frame) -> dict:
             rounded = {slot: round(share, 4) for slot, share in it.cells.items()}
-            numbers = [[[to_html_inline(name), text] for name, text in rows] for rows in it.numbers]
+            numbers = [[[to_html_inline(name), to_html_inline(text)] for name, text in rows] for rows in it.numbers]
             return {"label": it.label, "texts": it.texts, "cells": rounded, "flows": it.flows, "numbers": numbers}
 
+        scope = f"{self.drawing.name}-steps"  # the same drawing may stand on the page as it is
         return {
             "label": self.label,
-            "drawing": f'<figure class="attn-drawing"><style>{STYLE}</style>{self.drawing.to_svg()}</figure>',
+            "drawing": f'<figure class="attn-drawing"><style>{STYLE}</style>{self.drawing.to_svg(scope)}</figure>',
             "steps": [step(it) for it in self.steps],
             "equations": [to_html_inline(f"${tex}$") for tex in self.equations],
             "code": self.code.strip("\n").split("\n"),
@@ -77,7 +82,14 @@ def load(name: str) -> Story:
     return importlib.import_module(f"{__name__}.{name}").story()
 
 
-def vector(numbers, most: int = 4, digits: int = 2) -> str:
+def run(code: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The lines that the reader sees, really executed.    -> the values of all names afterwards"""
+    space = dict(names)
+    exec(compile(code, "<the code of the walkthrough>", "exec"), space)  # ours, not the reader's
+    return space
+
+
+def vector(numbers: Tensor, most: int = 4, digits: int = 2) -> str:
     """The first entries of a vector, as they are shown: (0.31, −0.77, …)."""
-    shown = [f"{x:.{digits}f}".replace("-", "−") for x in list(numbers)[:most]]
+    shown = [number(x, digits) for x in numbers.tolist()[:most]]
     return f"({', '.join(shown)}{', …' if len(numbers) > most else ''})"

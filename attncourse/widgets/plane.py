@@ -7,7 +7,7 @@ from .base import Explorable, vectors
 EXTENT = 2.0  # the plane shows -2 .. 2 in both directions
 MOST = 8  # keys
 KEYS = [[1.3, 0.4], [0.3, 1.4], [-1.2, 0.8], [-0.8, -1.1], [0.9, -1.2]]
-OKABE_ITO = ["#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#D55E00"]
+OKABE_ITO = ["#F0E442", "#009E73", "#56B4E9", "#CC79A7", "#D55E00"]
 
 # Additive(2, 2, 6), trained to give each of KEYS the weight softmax(-distance²); rounded to one digit.
 W_Q = [[0.3, -0.5], [0.6, 0.6], [0.4, -0.7], [-0.1, -0.7], [0.8, -0.4], [0.9, 0.1]]

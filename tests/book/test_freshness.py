@@ -172,3 +172,28 @@ def test_the_record_of_a_notebook_is_complete(page):
     assert all((ROOT / name).is_file() for name in inputs)
     for name in getattr(page, "mechanisms", ()):
         assert course.module_file(name).relative_to(ROOT).as_posix() in inputs, name
+
+
+def test_a_page_rests_on_the_drawings_and_stories_that_it_showed(tmp_path):
+    """What was noted while a notebook ran leads to every file behind it: the story, its drawing, the kit, the look."""
+    record = tmp_path / "record"
+    shown = "from attncourse import diagrams, widgets\ndiagrams.gru_cell()\nwidgets.walkthrough('rnnsearch')"
+    environment = os.environ | {"ATTNCOURSE_RECORD": str(record), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", shown], env=environment, check=True)
+    used = {}
+    for line in sorted(set(record.read_text(encoding="utf-8").splitlines())):
+        kind, _, name = line.partition(" ")
+        used.setdefault(kind, []).append(name)
+    assert used == {
+        "drawing": ["gru_cell"], "model": ["bahdanau-dates"], "walkthrough": ["rnnsearch"], "widget": ["Walkthrough"],
+    }  # fmt: skip
+    rests_on = freshness.inputs(ROOT / "book/chapters/04_bahdanau.md", "", used)
+    files = {"walkthroughs/rnnsearch.py", "walkthroughs/__init__.py", "diagrams/seq2seq.py", "diagrams/look.py",
+             "diagrams/kit.py", "diagrams/diagram.css", "diagrams/cells.py", "zoo/weights/bahdanau-dates.safetensors",
+             "widgets/stepped/widget.py", "widgets/bundles/stepped.mjs"}  # fmt: skip
+    assert {f"attncourse/{name}" for name in files} <= rests_on.keys()
+    assert not {"attncourse/diagrams/transformer.py", "attncourse/diagrams/opened.py"} & rests_on.keys()
+    page = course.read().page("04_bahdanau")
+    assert freshness.check_records({"drawing": ["gru_cell"]}, page) == [
+        "it uses the drawing gru_cell, which course.toml does not name there"
+    ]

@@ -11,6 +11,8 @@ import time
 import urllib.request
 from contextlib import contextmanager
 
+import make_notebooks
+import nbformat
 import pytest
 from places import ROOT
 
@@ -124,7 +126,7 @@ def wait_until_idle(page, seconds=600):
     state = """() => {
       const texts = (selector) => [...document.querySelectorAll(selector)].map((node) => node.textContent.trim());
       const failed = texts(".jp-OutputArea-output").find((text) => text.includes("Traceback"));
-      const prompts = texts(".jp-CodeCell .jp-InputPrompt");
+      const prompts = texts(".jp-CodeCell .jp-InputPrompt:not(.jp-Placeholder-prompt)"); // that one is a folded cell's
       if (failed) return failed;
       return prompts.length > 0 && prompts.every((text) => /^\\[\\d+\\]:$/.test(text)) && "idle";
     }"""
@@ -167,3 +169,49 @@ def test_learner_in_jupyterlab(page, folder):
     card = answer(page, RIGHT)
     card.locator(".attn-correct").get_by_text("Correct", exact=True).wait_for(timeout=30_000)
     assert json.loads(progress.read_text())["bahdanau.masked-softmax"]["solved"]
+
+
+class TestFoldedCellsAndPredictions:
+    """A small notebook in place of the chapter."""
+
+    TEXT = """# 4 · A small page
+
+<details><summary>Notes on the experiment</summary>
+
+The *pilot* had three steps.
+
+</details>
+
+```{code-cell} ipython3
+:fold: How this was measured
+
+from attncourse.widgets import predict
+predict("lab.share", "How many?", number=(0, 1), answer=0.43, result="Not half of them.")
+```
+"""
+
+    @pytest.fixture
+    def folder(self, folder):
+        chapter = folder.parent / "04_bahdanau.md"
+        chapter.write_text(self.TEXT, encoding="utf-8")
+        nbformat.write(make_notebooks.convert(chapter), folder / SOURCE.name)
+        return folder
+
+    def test_in_jupyterlab(self, page):
+        notes = page.locator(".jp-MarkdownCell details")
+        assert not notes.get_by_text("pilot").is_visible()
+        notes.locator("summary").click()
+        assert notes.locator("em").inner_text() == "pilot"
+
+        cell = page.locator(".jp-CodeCell")
+        assert "How this was measured" in cell.inner_text() and "attncourse.widgets" not in cell.inner_text()
+        run_all(page)
+        card = cell.locator(".attn-predict")
+        card.get_by_role("slider").wait_for(timeout=60_000)
+        assert not card.get_by_text("Not half of them.").is_visible()
+        card.get_by_role("slider").focus()
+        page.keyboard.press("ArrowRight")  # would go to another cell, were it JupyterLab's
+        card.get_by_role("button", name="This is my guess").press("Enter")
+        assert card.get_by_text("Not half of them.").is_visible()
+        assert card.locator("p[role=status]").inner_text() == "You said 0.51; measured: 0.430. That is 0.08 too high."
+        assert cell.count() == 1 and "attncourse.widgets" not in cell.inner_text(), "Enter has opened no editor"

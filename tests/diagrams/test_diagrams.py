@@ -1,5 +1,6 @@
 """Drawings: well-formed, scoped, readable on a phone, and true to the tensors and the names of the course."""
 
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -7,8 +8,11 @@ import pytest
 import torch
 from places import ROOT
 
-from attncourse import course, diagrams
-from attncourse.diagrams import kit, shapes
+from attncourse import course, diagrams, zoo
+from attncourse.core import scores
+from attncourse.diagrams import kit, seq2seq, shapes, transformer
+from attncourse.tasks import dates
+from attncourse.zoo.translation import words
 
 DRAWINGS = {name: getattr(diagrams, name)() for name in diagrams.EXPORTS}
 SVG = "{http://www.w3.org/2000/svg}"
@@ -112,3 +116,67 @@ def test_steps_are_marked():
     drawing = kit.Diagram("x", 100, 100, "t", "d")
     drawing.box(50, 50, 10, 10, "a", step=(1, 3), name="a")
     assert 'data-step="1 3"' in drawing.to_svg() and drawing.names == {"a"}
+
+
+def in_numbers(shape, sizes):
+    """ "(B, S, 2H)" -> (1, 7, 192), with the sizes of a real model"""
+    axes = [axis.strip() for axis in shape.strip("(,)").split(",")]
+    return tuple(int(axis[:-1] or 1) * sizes[axis[-1]] if axis == "2H" else sizes[axis] for axis in axes)
+
+
+@torch.no_grad()
+def test_the_shapes_on_rnnsearch_are_those_of_the_trained_model():
+    model, card = zoo.load("bahdanau-dates")
+    source, lengths = dates.Vocabulary(card["config"]["alphabet"]).encode(["5 mar 2024"])
+    carry = model.begin(source, lengths)
+    logits, after, weights = model.step(torch.zeros(1, dtype=torch.long), carry)
+    sizes = {"B": 1, "S": source.shape[1], "H": 96, "E": 32, "V": logits.shape[1]}
+    real = {"state": after.state, "weights": weights, "annotations": carry.values, "logits": logits}
+    written = seq2seq.looking_shapes()
+    assert {name: in_numbers(written[name], sizes) for name in real} == {k: tuple(v.shape) for k, v in real.items()}
+
+
+@torch.no_grad()
+def test_the_shapes_on_the_transformer_are_those_of_the_trained_model():
+    model, card = zoo.load("transformer-translation")
+    english, french = words(card["config"])
+    source, lengths = english.encode(["the cat sees the dog".split()])
+    previous, _ = french.encode(["le chat".split()])
+    sizes = {"B": 1, "S": source.shape[1], "T": previous.shape[1], "D": 128, "H": 4, "Dh": 32, "V": len(french)}
+    read, _ = model.encoder(source, lengths)
+    keys, values = model.decoder.layers[0].itself.memorise(model.decoder.embed(previous))
+    weights = model.decoder.layers[0].itself.weights(model.decoder.embed(previous), keys)
+    real = {"read": read, "logits": model(source, lengths, previous), "x": model.encoder.embed(source)}
+    written = transformer.stack_shapes()
+    assert {k: in_numbers(written[k], sizes) for k in real} == {k: tuple(v.shape) for k, v in real.items()}
+    real = {"keys": keys, "values": values, "weights": weights, "context": weights @ values}
+    written = transformer.head_shapes()
+    assert {k: in_numbers(written[k], sizes) for k in real} == {k: tuple(v.shape) for k, v in real.items()}
+
+
+def test_the_numbers_on_the_first_drawing_can_be_checked_by_hand():
+    """Scores 2, 1, 3, −2; e², e, e³, e⁻² over their sum."""
+    shown = re.findall(r">(−?[\d.]+)</text>", DRAWINGS["score_normalise_read"].to_svg())
+    whole = sum(math.exp(e) for e in (2, 1, 3, -2))
+    a = [math.exp(e) / whole for e in (2, 1, 3, -2)]
+    context = 3 * a[0] + 2 * a[2] + 5 * a[3], 3 * a[1] + 2 * a[2] + 5 * a[3]
+    for number in (*a, *context):
+        assert f"{number:.2f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("w", "text"), [(0.004, "·"), (0.25, ".25"), (0.994, ".99"), (0.995, "1"), (1.0, "1"), (0, "·")]
+)
+def test_a_weight_in_little_room(w, text):
+    assert kit.share(w) == text
+
+
+def test_the_example_in_contributing_is_a_drawing():
+    """The one that whoever draws first will copy."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## How to draw\n")[2].partition("\n## ")[0]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
+    space = {"Diagram": kit.Diagram, "torch": torch, "dot": scores.dot, "all_in_letters": shapes.all_in_letters}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), space)
+    drawing = space["one_look"]()
+    assert "(B, Tq, Tk)" in drawing.to_svg() and drawing.names == {"query", "keys", "scores"}

@@ -54,7 +54,8 @@ GEOMETRY = """svg => {
   for (const [s, points] of outlines.filter(([s]) => s.hasAttribute("marker-end") && !s.closest(".reads, .rail"))) {
     const end = points.at(-1), reach = s.getAttribute("marker-end").includes("broad") ? 13 : 5;
     const near = outlines.some(
-      ([u, others]) => u !== s && !u.matches(".line") && others.some((p) => Math.hypot(p.x - end.x, p.y - end.y) <= reach),
+      ([u, others]) =>
+        u !== s && !u.matches(".line") && others.some((p) => Math.hypot(p.x - end.x, p.y - end.y) <= reach),
     );
     if (!near) found.ends.push(`${end.x.toFixed()},${end.y.toFixed()}`);
   }
@@ -78,12 +79,13 @@ LOOK = """svg => {
   };
   const opacity = (node) => (node === svg ? 1 : Number(getComputedStyle(node).opacity) * opacity(node.parentNode));
   const faded = (colour, node, under) => {
-    const over = rgb(colour, under), o = opacity(node);
+    const over = rgb(colour, under), o = opacity(node) * Number(getComputedStyle(node).fillOpacity);
     return under.map((u, i) => u + (over[i] - u) * o);
   };
   const scale = svg.getScreenCTM().a;
   const paper = rgb(getComputedStyle(svg).backgroundColor, [255, 255, 255]);
-  const fillers = [...svg.querySelectorAll("rect, circle, path")].filter((s) => !s.closest("defs") && !s.matches(".hatch"));
+  const all = [...svg.querySelectorAll("rect, circle, path")];
+  const fillers = all.filter((s) => !s.closest("defs") && !s.matches(".hatch"));
   const leaves = [...svg.querySelectorAll("text")].flatMap((t) => [t, ...t.querySelectorAll("tspan")]);
   return leaves
     .filter((t) => [...t.childNodes].some((n) => n.nodeType === 3 && n.data.replace("\\u200b", "").trim()))
@@ -103,14 +105,20 @@ LOOK = """svg => {
 }"""
 
 
-def complaints(page, selector="svg.attn-diagram", smallest=None, contrast=4.5):
-    """Everything that is wrong with one drawing of a page; smallest: pixels that the smallest text must have."""
-    drawing = page.locator(selector).first
-    found = drawing.evaluate(GEOMETRY)
-    look = drawing.evaluate(LOOK)
+def touching(page, selector="svg.attn-diagram"):
+    """Texts that touch each other, a line or the edge; arrows that end nowhere."""
+    found = page.locator(selector).first.evaluate(GEOMETRY)
+    return [f"{kind}: {what}" for kind, all in found.items() for what in all]
+
+
+def unreadable(page, selector="svg.attn-diagram", smallest=0.0):
+    """Texts that are too pale, or smaller than that many pixels."""
+    look = page.locator(selector).first.evaluate(LOOK)
     assert look, "a drawing without words?"
-    wrong = [f"{kind}: {what}" for kind, all in found.items() for what in all]
-    wrong += [f"contrast {t['contrast']:.2f}: {t['words']}" for t in look if t["contrast"] < contrast]
-    if smallest is not None:
-        wrong += [f"{t['pixels']:.2f} px: {t['words']}" for t in look if t["pixels"] < smallest]
-    return wrong
+    wrong = [f"contrast {t['contrast']:.2f}: {t['words']}" for t in look if t["contrast"] < 4.5]
+    return wrong + [f"{t['pixels']:.2f} px: {t['words']}" for t in look if t["pixels"] < smallest]
+
+
+def complaints(page, selector="svg.attn-diagram", smallest=0.0):
+    """Everything that is wrong with one drawing of a page."""
+    return touching(page, selector) + unreadable(page, selector, smallest)

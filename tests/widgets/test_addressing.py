@@ -190,7 +190,7 @@ def explore(page):
     assert np.abs(np.array(after) - before.numpy()).max() > 0.05
     here.get_by_role("button", name="start again").click()
     same_as_python(page, AddressingBench())
-    here.locator(".attn-words").filter(has_text="content (β 8.0) is most at slot 2").wait_for()
+    here.locator(".attn-words").filter(has_text="By content (β = 8.0) the head looks most at slot 2").wait_for()
 
 
 class TestPage(PageTests):

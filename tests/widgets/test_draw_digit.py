@@ -15,7 +15,7 @@ from attncourse import zoo
 from attncourse.mechanisms import implicit
 from attncourse.tasks import digits
 from attncourse.widgets import DrawDigit
-from attncourse.widgets.draw_digit.widget import PLACES, SIZE, pack, unpack
+from attncourse.widgets.draw_digit.widget import COPIES, PLACES, SIGMA, SIZE, noise, pack, unpack
 
 CHAPTER = "notebooks/01_implicit_attention.html"
 ROOT = "document.querySelector('.attn-draw-digit')"
@@ -42,7 +42,7 @@ def settled(page, image=None):
 
 def same_as_torch(page, result):
     """Within 1e-3 of PyTorch: the probabilities, and the map in units of its largest entry."""
-    widget = DrawDigit(image=result["image"], target=result["asked"])
+    widget = DrawDigit(image=result["image"], target=result["asked"], copies=result["copies"])
     probabilities, gradient = widget.run()
     np.testing.assert_allclose(result["probabilities"], probabilities, atol=1e-3)
     scale = gradient.abs().max().item()
@@ -78,6 +78,27 @@ def test_every_example_is_read_right():
         images[n, 0, row : row + 28, column : column + 28] = pictures[index] / 255
     with torch.no_grad():
         assert model(images).argmax(1).tolist() == labels[[p[0] for p in PLACES]].tolist() == list(range(10))
+
+
+def test_smoothgrad_is_the_mean_over_noisy_copies():
+    """The same noise as in the page; the mean of the gradients there, as `implicit.smoothgrad` takes it."""
+    copies = torch.cat([noise(k + 1) for k in range(COPIES)])
+    assert abs(copies.mean()) < 0.01 and copies.std() == pytest.approx(SIGMA, rel=0.02)
+    assert not torch.equal(copies[0], copies[1])
+    widget, model = DrawDigit(target=8, copies=COPIES), zoo.load("digits-cnn")[0]
+    gradients = [implicit.gradient(model, unpack(widget.image) + n, torch.tensor([8])) for n in copies[:, None]]
+    torch.testing.assert_close(widget.run()[1], torch.cat(gradients).mean(0)[0])
+
+
+def test_averaging_takes_the_speckle_away():
+    """Neighbours disagree in sign less often than under one gradient: that is what is promised."""
+
+    def speckle(gradient):
+        return (gradient[:, 1:].sign() != gradient[:, :-1].sign()).float().mean()
+
+    for target in (3, 8):
+        one, many = (DrawDigit(target=target, copies=n).run()[1] for n in (0, COPIES))
+        assert speckle(many) < speckle(one)
 
 
 def test_an_image_is_taken_as_a_tensor_and_refused_with_a_reason():
@@ -163,6 +184,23 @@ def test_drawing_by_mouse_and_by_touch(browser, desk):
         seven = settled(page)
         assert unpack(seven["image"]).sum() > unpack(one["image"]).sum() + 10
         same_as_torch(page, seven)
+    assert not complaints
+
+
+def test_the_map_settles_and_starts_again(browser, desk):
+    with visit(browser, desk) as (page, complaints):
+        page.get_by_role("button", name="8: probability").click()
+        settled(page)
+        page.get_by_role("button", name="average over 16 noisy copies").click()
+        page.wait_for_function(f"{ROOT}.result.copies === {COPIES}", timeout=120_000)
+        result = settled(page)
+        assert result["asked"] == 8
+        same_as_torch(page, result)
+        assert "mean over 16 noisy copies" in page.locator("figcaption").nth(1).inner_text()
+        page.get_by_role("button", name="3: probability").click()  # another question: one gradient again
+        again = settled(page)
+        assert again["copies"] == 0 and again["asked"] == 3
+        same_as_torch(page, again)
     assert not complaints
 
 

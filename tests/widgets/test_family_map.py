@@ -117,14 +117,40 @@ def test_by_keyboard_through_what_is_left(browser, desk):
             seen.append(page.evaluate("document.activeElement.dataset.name"))
             assert page.evaluate("model.get('selected')") == seen[-1]
         assert seen == ["Transformer", "SNAIL", "Transformer"]
-        page.locator(".attn-words").filter(has_text="It took: the dot product (Luong, global)").wait_for()
-        assert page.locator(".attn-words").inner_text().endswith("Taken up by: SNAIL, Non-local block.")
-        assert page.locator(".attn-edge.attn-near").count() == 4
+        page.locator(".attn-words").filter(has_text="the dot product from Luong, global").wait_for()
+        assert page.locator(".attn-words").inner_text().endswith("Taken up by SNAIL; Non-local block.")
+        assert page.locator(".attn-edge.attn-near").count() == 7
         page.locator('[data-name="Saliency maps"]').dispatch_event("click")  # filtered out: not to be chosen
         assert page.evaluate("model.get('selected')") == "Transformer"
         page.evaluate("model.set('filters', {})")
         page.locator('[data-name="Saliency maps"]').click()
         assert page.locator(".attn-where a").get_attribute("href") == "01_implicit_attention.html#one-row-is-enough"
+    assert not complaints
+
+
+def test_a_filter_leaves_nothing_chosen_that_it_rules_out(browser, desk):
+    with visit(browser, desk) as (page, complaints):
+        assert page.evaluate("model.get('selected')") == "RNNsearch"  # which is soft
+        page.get_by_role("radio", name="hard", exact=True).check()
+        assert page.evaluate("model.get('selected')") == left(page)[0] == "Recurrent attention model"
+        assert page.locator('.attn-node[aria-checked="true"][aria-disabled="true"]').count() == 0
+        assert page.locator(".attn-words").inner_text().startswith("Recurrent attention model, 2014")
+    assert not complaints
+
+
+@pytest.mark.parametrize("width", [380, 600, 700, 1280])
+def test_the_whole_map_fits(browser, desk, width):
+    """No box beyond the edge, none on another; on a phone the map stands upright instead of scrolling."""
+    with visit(browser, desk, width=width) as (page, complaints):
+        edges = "(all) => all.map((box) => box.getBoundingClientRect()).map((r) => [r.left, r.top, r.right, r.bottom])"
+        boxes = page.locator(".attn-node rect").evaluate_all(edges)
+        [stage] = page.locator(".attn-family-stage").evaluate_all(edges)
+        assert len(boxes) == len(MECHANISMS)
+        assert all(stage[0] <= x1 and x2 <= stage[2] for x1, _, x2, _ in boxes)
+        for (ax1, ay1, ax2, ay2), (bx1, by1, bx2, by2) in itertools.combinations(boxes, 2):
+            assert ax2 <= bx1 or bx2 <= ax1 or ay2 <= by1 or by2 <= ay1
+        upright = page.locator(".attn-family-map").evaluate("(map) => map.clientHeight > map.clientWidth * 1.5")
+        assert upright == (width < 620)
     assert not complaints
 
 

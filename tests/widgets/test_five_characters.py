@@ -89,7 +89,7 @@ def test_the_network_equals_pytorch_on_twenty_episodes(browser, desk):
 def test_the_first_screen_needs_no_weights(browser, desk):
     with visit(browser, desk) as (page, complaints):
         assert page.evaluate(f"{ROOT}.dataset.state") is None
-        page.locator(".attn-words").filter(has_text="It names the query").wait_for()
+        page.locator(".attn-words").filter(has_text="It takes the query for character").wait_for()
         assert page.locator("td.attn-best").count() == 1
     assert not complaints
 
@@ -108,7 +108,7 @@ def test_picking_and_drawing(browser, desk):
         page.get_by_role("button", name="edit the query").click()
         page.get_by_role("button", name=f"put {name} here").click()
         assert settled(page)["images"][5] == query  # as another drawer has it
-        page.locator(".attn-words").filter(has_text="names the query").wait_for()
+        page.locator(".attn-words").filter(has_text="It takes the query for character").wait_for()
 
         page.get_by_role("button", name="clear the field").click()
         box = page.get_by_role("slider").bounding_box()

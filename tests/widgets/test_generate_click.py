@@ -98,6 +98,22 @@ def test_pictures_and_maps_equal_pytorch(browser, desk):
     assert not complaints
 
 
+def test_all_maps_have_one_scale(browser, desk):
+    """A cell is as dark as its weight says, whatever the largest of its map: a flat map looks flat."""
+    shades = "(all) => all.map((cell) => Number(cell.style.getPropertyValue('--w')))"
+    with visit(browser, desk) as (page, complaints):
+        for network in ("generator", "discriminator"):
+            page.evaluate("(network) => { model.set('network', network); model.set('place', [9, 2]); }", network)
+            weights = settled(page)["weights"]
+            shown = page.locator(".attn-click-map span").evaluate_all(shades)
+            np.testing.assert_allclose(shown, np.sqrt(weights), atol=1e-3)
+        scale = page.locator(".attn-click-scale i").evaluate_all(shades)
+        assert scale == sorted(scale) and scale[0] == 0 and scale[-1] == 1
+        assert page.locator(".attn-click-chance").inner_text().split() == ["even", "share", "0.016"]
+        assert page.locator(".attn-click-chance i").evaluate_all(shades) == [0.125]  # the root of 1/64
+    assert not complaints
+
+
 # ---- in the hand ----
 
 
@@ -124,7 +140,9 @@ def play(page):
     here.get_by_role("button", name="new picture").press("Enter")
     same_as_torch(page.evaluate(f"{ROOT}.result"))
     assert page.evaluate(f"{ROOT}.result.latent") != after
-    words = here.locator(".attn-words").filter(has_text="The discriminator's position at row 4, column 8 of 16 looks")
+    words = here.locator(".attn-words").filter(
+        has_text="In the discriminator, the position at row 4, column 8 of 16 looks"
+    )
     words.wait_for()
     assert "mirror partner" in words.inner_text()
 

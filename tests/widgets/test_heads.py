@@ -118,16 +118,30 @@ def test_words_are_offered_and_strange_ones_named(browser, stand):
         assert offered == [f"the cat {w}" for w in known][:12] and "the cat meets" in offered
         assert here.locator(".attn-notes").inner_text() == ""  # the word may yet become one
         box.fill("the zebra meets the cat")
-        here.get_by_text("“zebra” is no word of this grammar.").wait_for()
+        here.get_by_text(
+            "The grammar does not know “zebra”. The list below has all the words that it knows."
+        ).wait_for()
         assert page.evaluate(f"{ROOT}.dataset.output") == "" and here.locator(".attn-heads-map").count() == 0
+        box.fill("the banana meets the cat")
+        here.get_by_text("The grammar does not know “banana”. Did you mean “bad”?").wait_for()
+        known = [*task.vocabularies()[0].characters]
+        typed = {
+            "hause": "house",
+            "libary": "library",
+            "beatiful": "beautiful",
+            "goverment": "government",
+            "zebra": None,
+        }
+        found = page.evaluate("([typed, known]) => typed.map((w) => module.likeliest(w, known))", [[*typed], known])
+        assert found == [*typed.values()]
         write(page, "the cat")
-        here.get_by_text("all words of the grammar").click()
+        here.get_by_text("all the words that the grammar knows").click()
         here.get_by_role("button", name="sleeps", exact=True).click()
         page.wait_for_function(f"{ROOT}.dataset.output === 'le chat dort'")
         write(page, EXAMPLES[4])
-        here.get_by_text("Trained on at most 10 words").wait_for()
+        here.get_by_text("The model was trained on at most 10 words").wait_for()
         box.fill("")
-        here.locator(".attn-words").filter(has_text="nothing to read").wait_for()
+        here.locator(".attn-words").filter(has_text="Write a sentence, and it will be translated here.").wait_for()
     assert not complaints
 
 

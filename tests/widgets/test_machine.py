@@ -161,7 +161,7 @@ def explore(page):
     assert said in here.locator(".attn-words").text_content()
     here.get_by_role("slider", name="step").focus()
     page.keyboard.press("End")
-    here.locator(".attn-words").filter(has_text="All 10 vectors answered").wait_for()
+    here.locator(".attn-words").filter(has_text="It has answered all 10 vectors").wait_for()
 
     here.get_by_role("slider", name="length").focus()
     page.keyboard.press("ArrowLeft")

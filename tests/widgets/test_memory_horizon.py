@@ -70,6 +70,17 @@ def shown(page):
     return [int(x) for x in page.locator(".attn-memory-horizon").get_attribute("data-row").split()]
 
 
+def test_every_distance_shows_a_letter_to_ask_for(browser, stand):
+    """On the first screen, and wherever the reader was: a distance never reaches back before the first letter."""
+    with visit(browser, stand) as (page, complaints):
+        assert MemoryHorizon().step >= max(DISTANCES)
+        page.evaluate("model.set('step', 2)")
+        for distance in DISTANCES:
+            page.get_by_role("radio", name=str(distance), exact=True).check()
+            assert page.locator(".attn-source").count() == 1 and page.evaluate("model.get('step')") >= distance
+    assert not complaints
+
+
 def explore(page):
     """By keyboard: another architecture, another distance, another step; the row is Python's."""
     here = page.locator(".attn-memory-horizon")  # the quiz has radios, too
@@ -85,7 +96,7 @@ def explore(page):
     assert shown(page) == now.row()
     source = SIZE - 3 - 8
     assert page.locator(".attn-source").count() == 1
-    words = f"asked for is the {now.text[source]} at step {source}"
+    words = f"asked for the letter 8 steps back, the {now.text[source]} at step {source}."
     page.wait_for_function("(w) => document.querySelector('.attn-memory-horizon .attn-words').textContent.includes(w)",
                            arg=words)  # fmt: skip
     right = now.answers["lstm"][DISTANCES.index(8)][SIZE - 3] == now.text[source]

@@ -58,7 +58,9 @@ def test_every_setting_in_the_page_is_pythons(browser, stand):
                 traits = {"size": size, "position": position, "distance": distance}
                 page.evaluate("(traits) => Object.entries(traits).forEach(([k, v]) => model.set(k, v))", traits)
                 same_as_python(page, **traits)
-                assert page.locator(".attn-dials figure").count() == min(8, size // 2)
+                assert page.locator(".attn-dials figure").count() == min(16, size // 2)
+                text = "all" if size <= 32 else f"16 of the {size // 2} hands"
+                assert text in page.locator(".attn-dials + .attn-hint").inner_text()
         page.evaluate("cleanup(), model.set('position', 3)")
         same_as_python(page, **traits)  # it listens no more
     assert not complaints
@@ -78,7 +80,7 @@ def explore(page):
     same_as_python(page, size=64, distance=3 - FARTHEST, position=100)
     product = PositionClock(size=64).products()[3].item()
     sign = "−" if product < 0 else ""
-    here.locator(".attn-words").filter(has_text=f"dot product is {sign}{abs(product):.2f} of at most 32").wait_for()
+    here.locator(".attn-words").filter(has_text=f"is {sign}{abs(product):.2f}, of at most 32").wait_for()
 
 
 class TestPage(PageTests):

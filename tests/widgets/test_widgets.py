@@ -39,7 +39,7 @@ def test_a_bundle_needs_nothing_else(folder):
         r"^\s*import|\bimport\(|\brequire\(|@import|url\((?!#)", module + bundle.css(folder), re.MULTILINE
     )
     assert set(re.findall(r"https?://[^\"'`\s]+", module + bundle.css(folder))) <= {"http://www.w3.org/2000/svg"}
-    # It is stored with every widget of a notebook. drop_points holds an encoder, a decoder, three solvers and a heatmap.
+    # It is stored with every widget of a notebook. drop_points holds a whole network, three solvers and a heatmap.
     assert len(module) < (21_000 if folder == "drop_points" else 16_000) and len(bundle.css(folder)) < 8_000
 
 
@@ -403,15 +403,15 @@ def test_odd_input_is_said_to_be_odd(browser, desk):
         notes, words = page.locator(".attn-notes"), page.locator(".attn-words")
         for empty in ("", "  \t "):
             type_date(page, empty, "")
-            words.filter(has_text="nothing to read").wait_for()
+            words.filter(has_text="Type a date, and it will be translated here.").wait_for()
             assert page.locator(".attn-cell").count() == 0 and notes.inner_text() == ""
         type_date(page, "5 mars 🎉 2024 Ж", "5 mars 🎉 2024 ж")
-        assert "Never seen in training, read as “unknown” and drawn as ▯: 🎉 ж" in notes.inner_text()
+        assert "It never saw these in training, so it reads them as “unknown”, drawn as ▯: 🎉 ж" in notes.inner_text()
         assert page.locator(".attn-unknown").all_text_contents() == ["▯", "▯"]
         type_date(page, "x" * 45, "x" * 45)
         assert (
             notes.inner_text()
-            == "The model was trained on at most 39 characters: beyond that its answer is unreliable."
+            == "The model was trained on at most 39 characters, so do not rely on its answer beyond that."
         )
         type_date(page, "9" * 200, "9" * 80)
         assert "Only the first 80 of 200 characters are read." in notes.inner_text()
@@ -512,6 +512,5 @@ def test_readable_by_all_on_screen_and_paper(browser, desk, name):
         readable(page, figure)
         assert not complaints
         page.emulate_media(media="screen", reduced_motion="reduce")
-        page.evaluate("document.querySelector('.attn-widget').classList.add('attn-fresh')")
         names = "[...document.querySelectorAll('.attn-widget *')].map((e) => getComputedStyle(e).animationName)"
         assert set(page.evaluate(names)) == {"none"}

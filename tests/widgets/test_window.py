@@ -93,7 +93,7 @@ def explore(page):
     moved = LocalWindow(sentence=3, word=5, centre=0.0, radius=1)
     np.testing.assert_allclose(shown(page), moved.weights()[1], atol=1e-5)
     page.wait_for_function(
-        "document.querySelector('.attn-window .attn-words').textContent.includes('Outside the window: “economic”')"
+        "document.querySelector('.attn-window .attn-words').textContent.includes('The window misses “economic”')"
     )
     here.get_by_role("button", name="where the model looks").click()
     np.testing.assert_allclose(shown(page), own.weights()[1], atol=1e-5)

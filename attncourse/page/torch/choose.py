@@ -267,9 +267,7 @@ def vstack(tensors):
 def repeat(input, *repeats):
     counts = sizes(repeats)
     if len(counts) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     input = input.reshape((*(1,) * (len(counts) - input.ndim), *input.shape))
     for d, n in enumerate(counts):
         if n != 1:

@@ -19,6 +19,9 @@ def _nested(data):
         raise TypeError(f"must be real number, not {type(data).__name__}")
     if not len(data):
         return Size((0,)), [], dtypes.default()
+    kinds = set(map(type, data))
+    if len(kinds) == 1 and kinds <= {bool, int, float}:  # a plain list of numbers, made short
+        return Size((len(data),)), list(data), dtypes.of_number(data[0])
     parts = [_nested(item) for item in data]
     shape = parts[0][0]
     for i, (other, *_) in enumerate(parts):

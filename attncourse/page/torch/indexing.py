@@ -234,9 +234,7 @@ def put(input, places, value):
         kept[place] = 0
     out = make(values, input.shape, input.dtype)
     mask = make(kept, input.shape, dtypes.bool_)
-    return record(
-        out, (input, lambda g: where(mask, g, 0.0)), (value, lambda g: pick(g, places, value.shape))
-    )
+    return record(out, (input, lambda g: where(mask, g, 0.0)), (value, lambda g: pick(g, places, value.shape)))
 
 
 @method

@@ -121,9 +121,7 @@ def _matrices(A):
     """Each matrix of a batch as a list of rows."""
     n, m = A.shape[-2:]
     values = flat(A)
-    return [
-        [values[(b * n + i) * m : (b * n + i + 1) * m] for i in range(n)] for b in range(prod(A.shape[:-2]))
-    ]
+    return [[values[(b * n + i) * m : (b * n + i + 1) * m] for i in range(n)] for b in range(prod(A.shape[:-2]))]
 
 
 def _eliminate(matrix, right):

@@ -486,7 +486,7 @@ def _bitwise(name, compute, word):
     def operation(input, other):
         x, y, shape, kind = operands(input, other)
         if kind.rank > 5:
-            raise RuntimeError(f'"{name}_cpu" not implemented for \'{dtypes.shown(kind)}\'')
+            raise RuntimeError(f"\"{name}_cpu\" not implemented for '{dtypes.shown(kind)}'")
         return make(list(map(compute, x, y)), shape, kind)
 
     operation.__name__ = name

@@ -1,12 +1,20 @@
 """Products that sum an axis away: matmul and its relatives, and einsum, which is all of them."""
 
 from math import prod
-from operator import mul
+from operator import add, mul
+
+try:
+    from math import sumprod
+except ImportError:  # before Python 3.12
+
+    def sumprod(p, q):
+        return sum(map(mul, p, q))
+
 
 from . import dtypes
 from .graph import record
 from .shapes import broadcast
-from .tensor import FUNCTIONS, Tensor, also, both, flat_as, function, make
+from .tensor import FUNCTIONS, Tensor, also, both, flat_as, function, make, wrap
 
 
 def _same_dtype(a, b):
@@ -20,18 +28,32 @@ def _matrices(a, b):
     """(…, n, k) times (…, k, m)"""
     batch = broadcast(a.shape[:-2], b.shape[:-2])
     (n, k), m = a.shape[-2:], b.shape[-1]
-    x = flat_as(a, (*batch, n, k))
-    y = flat_as(b, (*batch, k, m))
-    values = []
-    for i in range(prod(batch)):
-        columns = [y[i * k * m + j : (i + 1) * k * m : m] for j in range(m)] if k else [[]] * m
-        for r in range(i * n, (i + 1) * n):
-            row = x[r * k : (r + 1) * k]
-            values += [sum(map(mul, row, column)) for column in columns]
     if a.dtype is dtypes.bool_:
         raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
-    out = make(values, (*batch, n, m), a.dtype)
+    x, y = flat_as(a, (*batch, n, k)), flat_as(b, (*batch, k, m))
+    # Two halves, each rounded: the order of summation shows in the last digit, as it does in PyTorch.
+    halves = [(0, k // 2), (k // 2, k)] if k > 2 and a.dtype.is_floating_point else [(0, k)]
+    parts = [a.dtype.fit(_sums(x, y, prod(batch), (n, k, m), half)) for half in halves]
+    out = (
+        make(list(map(add, *parts)), (*batch, n, m), a.dtype)
+        if len(parts) > 1
+        else wrap(parts[0], (*batch, n, m), a.dtype)
+    )
     return record(out, (a, lambda g: _matrices(g, b.mT), b), (b, lambda g: _matrices(a.mT, g), a))
+
+
+def _sums(x, y, batch, sizes, half):
+    """Rows times columns, over the entries of a half only."""
+    n, k, m = sizes
+    first, last = half
+    values = []
+    for i in range(batch):
+        start = i * k * m
+        columns = [y[start + first * m + j : start + last * m : m] for j in range(m)]
+        for r in range(i * n, (i + 1) * n):
+            row = x[r * k + first : r * k + last]
+            values += [sumprod(row, column) for column in columns]
+    return values
 
 
 @both
@@ -87,7 +109,9 @@ def _of_dims(name, left, right, more=()):
                 f"{other.ndim}D tensors"
             )
         if name == "bmm" and input.shape[0] != other.shape[0]:
-            raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {input.shape[0]} and {other.shape[0]}")
+            raise RuntimeError(
+                f"batch1 and batch2 must have same number of batches, got {input.shape[0]} and {other.shape[0]}"
+            )
         return matmul(input, other)
 
     for known in (name, *more):
@@ -275,7 +299,7 @@ def block_diag(*tensors):
     width, rows = sum(x.shape[1] for x in tensors), []
     for i, x in enumerate(tensors):
         start = sum(y.shape[1] for y in tensors[:i])
-        rows.append(FUNCTIONS["cat"]([x.new_zeros(len(x), start), x, x.new_zeros(len(x), width - start - x.shape[1])], 1))
+        rows.append(
+            FUNCTIONS["cat"]([x.new_zeros(len(x), start), x, x.new_zeros(len(x), width - start - x.shape[1])], 1)
+        )
     return FUNCTIONS["cat"](rows, 0)
-
-

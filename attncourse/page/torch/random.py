@@ -223,11 +223,16 @@ def _waiting(count, kind, generator, lambd=1.0):
     return [-math.log1p(-u) / lambd for u in _uniform(count, dtypes.float64, generator)]
 
 
-_fill("uniform_", lambda n, kind, g, a=0.0, b=1.0, **named: _between(n, kind, g, named.get("from", a), named.get("to", b)))
+_fill(
+    "uniform_", lambda n, kind, g, a=0.0, b=1.0, **named: _between(n, kind, g, named.get("from", a), named.get("to", b))
+)
 _fill("normal_", _around)
 _fill("exponential_", _waiting)
 _fill("bernoulli_", lambda n, kind, g, p=0.5: [float(u < p) for u in _uniform(n, dtypes.float64, g)])
-_fill("random_", lambda n, kind, g, low=0, high=1 << 24: [low + (g or default_generator).bits() % (high - low) for _ in range(n)])
+_fill(
+    "random_",
+    lambda n, kind, g, low=0, high=1 << 24: [low + (g or default_generator).bits() % (high - low) for _ in range(n)],
+)
 
 for _name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state"):
     FUNCTIONS[_name] = globals()[_name]

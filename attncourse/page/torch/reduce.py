@@ -253,7 +253,7 @@ def _floating(input, dtype, name):
     if dtype is not None:
         return input.to(dtype)
     if not input.dtype.is_floating_point:
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{dtypes.shown(input.dtype)}\'')
+        raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dtypes.shown(input.dtype)}'")
     return input
 
 

@@ -213,7 +213,9 @@ def select(input, dim, index):
     if not input.shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     if not -input.shape[d] <= index < input.shape[d]:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
+        )
     index %= input.shape[d]
 
     def part(shape, strides, offset):

@@ -43,7 +43,7 @@ class AddressingBench(Explorable):
     _css = bundle.css("addressing")
 
     challenge = traitlets.Unicode(
-        "Make the head end up on slot 3 with a weight above 0.9. How many ways are there?"
+        "Make the head end up on slot 6 with a weight above 0.9. How many ways are there?"
     ).tag(sync=True)
     extent = traitlets.Float(EXTENT, read_only=True).tag(sync=True)
     memory = traitlets.Any().tag(sync=True)

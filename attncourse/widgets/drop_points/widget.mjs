@@ -392,7 +392,11 @@ function render({ model, el }) {
         "div",
         {},
         plot,
-        html("p", { class: "attn-hint" }, "the network’s answer; the darker a point, the more weight it gets now"),
+        html(
+          "p",
+          { class: "attn-hint" },
+          "the network’s answer; the stronger a point’s colour, the more weight it gets now",
+        ),
       ),
       html("div", {}, exactly, solved),
     ),

@@ -180,7 +180,7 @@ function chart() {
 // The scale of the maps, from 0 to 1, with chance marked
 function scale() {
   const chance = 1 / GRID ** 2;
-  const stops = [0, chance, 0.05, 0.1, 0.25, 0.5, 0.75, 1];
+  const stops = [0, chance, 0.1, 0.25, 0.5, 1];
   const cells = stops.map((w) =>
     html(
       "span",

@@ -7,9 +7,24 @@ import { follow, setTraits } from "../lib/traits.mjs";
 import "./widget.css";
 
 const WAIT = 2600; // milliseconds per step while it plays
+const STILL = "(prefers-reduced-motion: reduce)";
 
-function lines(className, texts, attribute) {
-  return html("ol", { class: className }, ...texts.map((text) => html("li", { [attribute]: text })));
+function lines(className, texts) {
+  return html("ol", { class: className }, ...texts.map((markup) => html("li", { markup })));
+}
+
+/** Texts, shares of cells and widths of lines of one moment, into the places that the drawing has for them. */
+function fill(drawing, { texts, cells, flows }) {
+  const places = (kind, slot) => drawing.querySelectorAll(`[data-${kind}="${slot}"]`);
+  for (const [slot, text] of Object.entries(texts)) {
+    for (const place of places("slot", slot)) place.textContent = text;
+  }
+  for (const [slot, share] of Object.entries(cells)) {
+    for (const place of [...places("cell", slot), ...places("slot", slot)]) place.style.setProperty("--w", share);
+  }
+  for (const [slot, width] of Object.entries(flows)) {
+    for (const line of places("flow", slot)) line.style.strokeWidth = width;
+  }
 }
 
 function render({ model, el }) {
@@ -19,10 +34,16 @@ function render({ model, el }) {
   const frame = () => frames[Math.min(Math.max(model.get("frame"), 0), frames.length - 1)];
 
   const title = html("p", { class: "attn-step-title" });
-  const told = html("p", { class: "attn-step-words", role: "status", "aria-live": "polite" });
-  const numbers = html("dl", { class: "attn-step-numbers" });
+  const told = html("p", { class: "attn-step-words" });
+  const aloud = html("p", { class: "attn-hidden", role: "status", "aria-live": "polite" });
+  const rows = Math.max(...frames.flatMap((moment) => moment.numbers.map((found) => found.length)));
+  const numbers = html("dl", { class: "attn-step-numbers", style: `--rows: ${rows}` });
   const drawing = html("div", { class: "attn-step-drawing", markup: model.get("drawing") });
-  const equations = lines("attn-step-equations", model.get("equations"), "markup");
+  const equations = lines("attn-step-equations", model.get("equations"));
+  const onPaper = lines(
+    "attn-step-paper",
+    steps.map((step) => `<b>${step.title}</b>: ${step.words}`),
+  );
   const code = html(
     "pre",
     { class: "attn-step-code" },
@@ -49,6 +70,7 @@ function render({ model, el }) {
       if (at() === steps.length) halt();
     }, WAIT);
   });
+  play.hidden = matchMedia(STILL).matches; // what moves by itself is for those who want it
   const choose = (value) => setTraits(model, { frame: value });
   const which = numberSlider(model.get("frame_name"), [0, frames.length - 1, 1], choose);
   which.hidden = frames.length < 2;
@@ -59,55 +81,57 @@ function render({ model, el }) {
     "walkthrough",
     model.get("label"),
     buttons,
-    html("div", { class: "attn-step-now" }, title, told),
+    html("div", { class: "attn-step-now" }, title, told, aloud),
     html(
       "div",
       { class: "attn-step-columns" },
       drawing,
       html("div", { class: "attn-step-side" }, numbers, equations, code),
     ),
+    onPaper,
   );
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input")) return;
-    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!move) return;
+    const wanted = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 1, End: steps.length }[event.key];
+    if (wanted === undefined) return;
     event.preventDefault();
-    go(Math.min(Math.max(at() + move, 1), steps.length));
+    go(Math.min(Math.max(wanted, 1), steps.length));
   });
+
+  let waiting;
+  const say = (text) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      aloud.textContent = text;
+    }, 350);
+  };
 
   const draw = () => {
     const step = steps[at() - 1];
-    const { label, texts, cells, flows, numbers: found } = frame();
+    const { label, numbers: found } = frame();
     title.textContent = `${at()} of ${steps.length} · ${step.title}`;
     told.innerHTML = step.words;
+    say(`${title.textContent}. ${told.textContent}`);
     for (const part of drawing.querySelectorAll("[data-step]")) {
       const lit = part.dataset.step.split(" ").includes(String(at()));
       part.classList.toggle("attn-now", lit);
       part.classList.toggle("attn-rest", !lit);
     }
-    for (const [slot, text] of Object.entries(texts)) {
-      for (const place of drawing.querySelectorAll(`[data-slot="${slot}"]`)) place.textContent = text;
-    }
-    for (const [slot, share] of Object.entries(cells)) {
-      const cell = drawing.querySelector(`[data-cell="${slot}"]`);
-      cell?.style.setProperty("--w", share);
-      drawing.querySelector(`[data-slot="${slot}"]`)?.classList.toggle("on", share > 0.5);
-    }
-    for (const [slot, width] of Object.entries(flows)) {
-      const line = drawing.querySelector(`[data-flow="${slot}"]`);
-      if (line) line.style.strokeWidth = width;
-    }
+    fill(drawing, frame());
     [...equations.children].forEach((line, i) => {
       line.classList.toggle("attn-now", step.equations.includes(i));
     });
     [...code.children].forEach((line, i) => {
       line.classList.toggle("attn-now", step.code.includes(i));
     });
-    const rows = found[at() - 1] ?? [];
-    numbers.replaceChildren(...rows.flatMap(([name, value]) => [html("dt", { markup: name }), html("dd", {}, value)]));
+    const shown = found[at() - 1] ?? [];
+    numbers.replaceChildren(
+      ...shown.flatMap(([name, value]) => [html("dt", { markup: name }), html("dd", { markup: value })]),
+    );
     which.choose(model.get("frame"), label);
-    back.disabled = at() === 1;
-    next.disabled = at() === steps.length;
+    // not disabled: a button that is would lose the focus, and with it the arrow keys
+    back.setAttribute("aria-disabled", at() === 1);
+    next.setAttribute("aria-disabled", at() === steps.length);
     root.dataset.step = at();
     root.dataset.frame = model.get("frame");
   };
@@ -115,6 +139,7 @@ function render({ model, el }) {
   const end = follow(model, ["step", "frame"], draw);
   return () => {
     halt();
+    clearTimeout(waiting);
     end();
   };
 }

@@ -133,7 +133,7 @@ function render({ model, el }) {
     const lost = sentence.gold[t].filter((s) => !result.inside[s]).map((s) => sentence.english[s]);
     const right = sentence.gold[t].includes(best);
     const text =
-      `To write “${sentence.french[t]}” with pₜ = ${fixed(p, 1)} (the model's own choice is ${fixed(sentence.centres[t], 1)}) ` +
+      `For “${sentence.french[t]}”, with pₜ = ${fixed(p, 1)} (the model's own choice is ${fixed(sentence.centres[t], 1)}) ` +
       `and D = ${D}, the largest weight, ${fixed(result.after[best], 2)}, is on “${sentence.english[best]}”, ` +
       `which is ${right ? "" : "not "}where it comes from. The weights sum to ${fixed(sum, 2)}.` +
       (lost.length ? ` The window misses “${lost.join("”, “")}”, where it does come from.` : "");

@@ -432,7 +432,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
             raise ValueError(
                 f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
             )
-        raise RuntimeError(f"input and target shapes do not match: input {list(input.shape)}, target {list(target.shape)}")
+        raise RuntimeError(
+            f"input and target shapes do not match: input {list(input.shape)}, target {list(target.shape)}"
+        )
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.shown(target.dtype)}")
     real = target != ignore_index

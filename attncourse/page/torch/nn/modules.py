@@ -328,7 +328,9 @@ LogSoftmax = _layer("LogSoftmax", F.log_softmax, {"dim": -1})
 AdaptiveAvgPool2d = _layer("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, {"output_size": 1})
 AvgPool2d = _layer("AvgPool2d", F.avg_pool2d, {"kernel_size": 2, "stride": None, "padding": 0})
 MaxPool2d = _layer("MaxPool2d", F.max_pool2d, {"kernel_size": 2, "stride": None, "padding": 0})
-Flatten = _layer("Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim, end_dim), {"start_dim": 1, "end_dim": -1})
+Flatten = _layer(
+    "Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim, end_dim), {"start_dim": 1, "end_dim": -1}
+)
 Unflatten = _layer("Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size),
                    {"dim": 1, "unflattened_size": ()})  # fmt: skip
 
@@ -449,5 +451,3 @@ class ParameterList(Module):
 
     def __len__(self):
         return len(self._parameters)
-
-

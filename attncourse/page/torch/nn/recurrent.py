@@ -37,9 +37,7 @@ class _Cell(Module):
 
     def forward(self, input, hx=None):
         if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}"
-            )
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
         if hx is None:
             zero = input.new_zeros(*input.shape[:-1], self.hidden_size)
             hx = (zero, zero) if self.kind == "LSTM" else zero
