@@ -195,7 +195,7 @@ def write() -> None:
 
 
 def stale() -> list[str]:
-    origin = {"course.toml": "the chapters' minutes give"}
+    origin = {"course.toml": "the chapters' texts give (their minutes)"}
     names = {path: path.relative_to(ROOT).as_posix() for path in wanted()}
     return [
         f"{names[path]} is not what {origin.get(names[path], 'course.toml gives')}"
