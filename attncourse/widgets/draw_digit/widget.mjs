@@ -245,8 +245,8 @@ function render({ model, el }) {
     const copies = found.copies ? `, mean over ${found.copies} noisy copies` : "";
     caption.textContent = `∂ score of ${found.asked} / ∂ pixel${copies}`;
     why.textContent = found.copies
-      ? "This is SmoothGrad: what the gradients at noisy copies of your drawing agree on remains, the speckle cancels out."
-      : "Why the speckle? A gradient says what each pixel would do on its own, and the answers of neighbours differ wildly.";
+      ? "This is SmoothGrad: averaged over noisy copies of your drawing, the map gathers around the strokes. Some speckle stays."
+      : "Why the speckle? The gradient asks about each pixel on its own, and neighbours often disagree, even about the sign.";
     steady.disabled = found.copies > 0;
     const line = sentence(found, pixels, size);
     map.setAttribute("aria-label", `Gradient of the score of ${found.asked} with respect to every pixel. ${line}`);

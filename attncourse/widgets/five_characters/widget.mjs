@@ -163,10 +163,10 @@ function board(onpick) {
 
 function sentence({ probabilities, weights }) {
   const best = argmax(probabilities);
-  const looked = weights.map((w, i) => `look ${i + 1} to ${NAMES[argmax(w)]} (${fixed(Math.max(...w), 2)})`);
+  const looked = weights.map((w, i) => `${i + 1} on ${NAMES[argmax(w)]} (${fixed(Math.max(...w), 2)})`);
   return (
     `It takes the query for character ${best + 1}, with probability ${fixed(probabilities[best], 2)}. ` +
-    `Most of the query's ${looked.join(", of ")}.`
+    `It looks three times; most of the weight is in look ${looked.join(", in look ")}.`
   );
 }
 
