@@ -47,7 +47,7 @@ def texts(exercise: Exercise) -> dict:
 def results(exercise: Exercise, cases: Sequence[Case]) -> dict:
     """Of the solution all, of a wrong version what the judge can look at.
 
-    Gradients of a wrong version are compared only where all its values are the solution's (`examine.find_misconception`).
+    Gradients of a wrong version are compared only where all its values are the solution's: `find_misconception`.
     """
     right = [reference(exercise.solution, case) for case in cases]
     wrong = []
