@@ -22,7 +22,7 @@ ROOMS = [
     {"diagrams"},
     {"widgets"},
     {"exercises"},
-    {"grading", "teaching"},
+    {"grading", "teaching", "page"},
     {"cli"},
     {"__main__"},
 ]

@@ -16,9 +16,12 @@ from ..exercises.engine.examine import telling_cases
 from ..exercises.engine.judge import reference
 from ..exercises.engine.run import build
 
+# Where on the cases of seed 0 the last digit of a float32 would decide; tests/page proves that here it does not.
+SEEDS = {"self_attention.hierarchical-pooling": 1, "self_attention.equivariance": 2}
+
 
 def cases_for_the_page(exercise: Exercise) -> tuple[Case, ...]:
-    return telling_cases(exercise, 0)
+    return telling_cases(exercise, SEEDS.get(exercise.id, 0))
 
 
 def questions(cases: Sequence[Case]) -> list:

@@ -117,8 +117,8 @@ def _of_truth(name):
         return dtypes.int64 if name == "square" else dtypes.bool_
     if name == "neg":
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead."
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
         )
     if name == "relu":
         raise RuntimeError("Boolean inputs not supported for relu")
