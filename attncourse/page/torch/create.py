@@ -6,7 +6,7 @@ from math import prod
 from . import dtypes
 from .graph import record
 from .shapes import Size, sizes
-from .tensor import FUNCTIONS, Tensor, both, device, flat, function, make, method, wrap
+from .tensor import DEVICES, FUNCTIONS, Tensor, both, device, flat, function, make, method, wrap
 
 
 def _nested(data):
@@ -15,8 +15,10 @@ def _nested(data):
         return data.shape, list(flat(data)), data.dtype
     if isinstance(data, (bool, int, float, complex)):
         return Size(), [data], dtypes.of_number(data)
+    if isinstance(data, str):
+        raise ValueError("too many dimensions 'str'")
     if not isinstance(data, (list, tuple, range)):
-        raise TypeError(f"must be real number, not {type(data).__name__}")
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     if not len(data):
         return Size((0,)), [], dtypes.default()
     kinds = set(map(type, data))
@@ -58,7 +60,7 @@ def from_numpy(array):
 
 def constant(shape, value, dtype=None, device_=None, requires_grad=False):
     kind = dtype or dtypes.of_number(value)
-    if str(device_ or device.current[-1]) == "meta":
+    if str(device_ or DEVICES[-1]) == "meta":
         return wrap(None, shape, kind)
     device(device_ or "cpu")  # complains about what is not there
     return make([value], (), kind)._repeated(shape).requires_grad_(requires_grad)

@@ -136,16 +136,18 @@ def set_default_dtype(kind: dtype) -> None:
     _default[0] = kind
 
 
+# binary digits after the point, and the exponent that is too large
+DIGITS = {"float16": (10, 16), "bfloat16": (7, 128), "float32": (23, 128), "float64": (52, 1024)}
+
+
 class finfo:
     """The limits of a floating kind."""
-
-    DIGITS = {"float16": (10, 16), "bfloat16": (7, 128), "float32": (23, 128), "float64": (52, 1024)}
 
     def __init__(self, kind=None):
         kind = kind or default()
         if not kind.is_floating_point:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'")
-        digits, top = self.DIGITS[kind.name]
+        digits, top = DIGITS[kind.name]
         self.dtype, self.bits, self.eps = kind.name, 8 * kind.itemsize, 2.0**-digits
         self.max = math.ldexp(2.0 - self.eps, top - 1)
         self.min, self.tiny = -self.max, 2.0 ** (2 - top)

@@ -7,7 +7,7 @@ from .create import as_tensor, tensor
 from .graph import record
 from .pointwise import where
 from .shapes import Size, broadcast, positions, row_major, stretched
-from .tensor import Tensor, drop, flat, flat_as, in_place, make, method, overwrite, pick
+from .tensor import Tensor, apart, drop, flat, flat_as, in_place, make, method, overwrite, pick
 from .views import moved, seen_as
 
 
@@ -245,6 +245,7 @@ def copy_(input, other, non_blocking=False):
             f"({other.shape[-1]}) at non-singleton dimension.  Target sizes: {list(input.shape)}.  "
             f"Tensor sizes: {list(other.shape)}"
         )
+    apart(input, other)
     return overwrite(input, other.expand(input.shape).clone())
 
 

@@ -83,6 +83,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def _norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """torch.norm and x.norm"""
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 
@@ -107,7 +109,7 @@ def matrix_power(A, n):
     if n < 0:
         A, n = inv(A), -n
     if n == 0:
-        return FUNCTIONS["eye"](A.shape[-1], dtype=A.dtype).expand(A.shape).clone()
+        return A * 0 + FUNCTIONS["eye"](A.shape[-1], dtype=A.dtype)
     result = None
     while n:
         if n % 2:
@@ -166,7 +168,7 @@ def det(A):
 
 
 def solve(A, B, *, left=True):
-    return inv(A) @ B if B.ndim > 1 or A.ndim > 2 else inv(A) @ B
+    return inv(A) @ B if left else B @ inv(A)
 
 
 for _function in (inv, det):

@@ -6,7 +6,7 @@ import operator
 from . import dtypes
 from .graph import record
 from .shapes import broadcast
-from .tensor import FUNCTIONS, Tensor, also, both, flat, flat_as, function, make, method, wrap, writing
+from .tensor import FUNCTIONS, Tensor, also, both, flat, flat_as, function, make, wrap, writing
 
 NUMBERS = (bool, int, float, complex)
 INF, NAN = math.inf, math.nan
@@ -53,7 +53,7 @@ def _softplus(x):
 
 
 def _sign(x):
-    return (x > 0) - (x < 0) if x == x else x
+    return x / abs(x) if isinstance(x, complex) and x else (x > 0) - (x < 0)
 
 
 def _erf_slope(x):
@@ -70,7 +70,7 @@ FLOATING = {
     "log10": (_or_else(math.log10, lambda x: -INF if x == 0 else NAN), lambda g, x, y: g / (x * math.log(10)), "x"),
     "log1p": (_or_else(math.log1p, lambda x: -INF if x == -1 else NAN), lambda g, x, y: g / (x + 1), "x"),
     "sqrt": (_or_else(math.sqrt, lambda x: NAN), lambda g, x, y: g / (2 * y), "y"),
-    "rsqrt": (_or_else(lambda x: 1 / math.sqrt(x), lambda x: INF if x == 0 else NAN),
+    "rsqrt": (_or_else(lambda x: 1 / math.sqrt(x), lambda x: math.copysign(INF, x) if x == 0 else NAN),
               lambda g, x, y: -0.5 * g * y**3, "y"),
     "reciprocal": (_or_else(lambda x: 1 / x, lambda x: math.copysign(INF, x)), lambda g, x, y: -g * y * y, "y"),
     "sin": (_or_else(math.sin, lambda x: NAN), lambda g, x, y: g * x.cos(), "x"),
@@ -97,7 +97,11 @@ KEEPING = {
     "ceil": (_whole(math.ceil), lambda g, x, y: g * 0, ""),
     "round": (_whole(round), lambda g, x, y: g * 0, ""),  # halves go to the even neighbour, in Python as in torch
     "trunc": (_whole(math.trunc), lambda g, x, y: g * 0, ""),
-    "relu": (lambda x: x if x > 0 or x != x else 0 * x if x - x == 0 else 0.0, lambda g, x, y: g * (y > 0), "y"),
+    "relu": (
+        lambda x: x if x > 0 or x != x else 0 * x if x - x == 0 else 0.0,
+        lambda g, x, y: where(y <= 0, 0.0, g),
+        "y",
+    ),
 }
 TESTS = {
     "isnan": lambda x: x != x,
@@ -107,16 +111,27 @@ TESTS = {
 }
 
 
+def _of_truth(name):
+    """The dtype of a result for True and False, where there is one."""
+    if name in ("square", "sign", "sgn"):
+        return dtypes.int64 if name == "square" else dtypes.bool_
+    if name == "neg":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    if name == "relu":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+
+
 def _unary(name, compute, slope, saves, floating):
     def operation(input):
-        if input.dtype is dtypes.bool_ and name == "neg":
-            raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-                "the `~` or `logical_not()` operator instead."
-            )
         kind = dtypes.default() if floating and input.dtype.rank < 6 else input.dtype
-        if kind.is_complex:
-            kind = dtypes.float32 if name == "abs" else kind
+        if kind is dtypes.bool_:
+            kind = _of_truth(name)
+        if kind.is_complex and name == "abs":
+            kind = dtypes.float64 if kind is dtypes.complex128 else dtypes.float32
         out = make(list(map(compute, flat(input))), input.shape, kind)
         saved = [x for x, mark in ((input, "x"), (out, "y")) if mark in saves]
         return record(out, (input, lambda g: slope(g, input, out), *saved))
@@ -189,10 +204,13 @@ def _with(*candidates):
     return [x for x in candidates if isinstance(x, Tensor)]
 
 
+def _scaled(other, alpha):
+    return (other * alpha).to(other.dtype) if isinstance(other, Tensor) else other * alpha
+
+
 @both
 def add(input, other, *, alpha=1):
-    if alpha != 1:
-        other = other * alpha
+    other = other if alpha == 1 else _scaled(other, alpha)
     x, y, shape, kind = operands(input, other)
     out = make(list(map(operator.or_ if kind.rank == 0 else operator.add, x, y)), shape, kind)
     return record(out, *_tensors((input, lambda g: g), (other, lambda g: g)))
@@ -201,8 +219,7 @@ def add(input, other, *, alpha=1):
 @both
 def sub(input, other, *, alpha=1):
     _no_bools(input, other)
-    if alpha != 1:
-        other = other * alpha
+    other = other if alpha == 1 else _scaled(other, alpha)
     x, y, shape, kind = operands(input, other)
     out = make(list(map(operator.sub, x, y)), shape, kind)
     return record(out, *_tensors((input, lambda g: g), (other, lambda g: -g)))
@@ -254,8 +271,18 @@ def _zero_division(a, b):
 @both
 def floor_divide(input, other):
     x, y, shape, kind = operands(input, other)
+    _not_of_bools("div_floor", kind)
     compute = _careful(operator.floordiv, _or_else(operator.floordiv, _zero_division))
-    return make(compute(x, y), shape, kind)
+    return record(make(compute(x, y), shape, kind), *_tensors((input, _no_derivative), (other, _no_derivative)))
+
+
+def _no_derivative(g):
+    raise RuntimeError("derivative for aten::floor_divide is not implemented")
+
+
+def _not_of_bools(name, kind):
+    if kind is dtypes.bool_:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
 
 
 def _rest(a, b):
@@ -267,6 +294,7 @@ def _rest(a, b):
 @both
 def remainder(input, other):
     x, y, shape, kind = operands(input, other)
+    _not_of_bools("remainder", kind)
     out = make(_careful(operator.mod, _or_else(operator.mod, _rest))(x, y), shape, kind)
     back = (other, lambda g: -g * floor_divide(input, other), *_with(input, other))
     return record(out, *_tensors((input, lambda g: g), back))
@@ -275,6 +303,7 @@ def remainder(input, other):
 @both
 def fmod(input, other):
     x, y, shape, kind = operands(input, other)
+    _not_of_bools("fmod", kind)
     compute = math.fmod if kind.rank > 5 else lambda a, b: int(math.fmod(a, b))
     return record(make(_careful(compute, _or_else(compute, _rest))(x, y), shape, kind), *_tensors((input, lambda g: g)))
 
@@ -288,13 +317,17 @@ def _power(a, b):
 def _real_power(a, b):
     if a < 0 and b - b == 0 and b != int(b):
         return NAN
-    return math.pow(a, b) if isinstance(a, float) or isinstance(b, float) else a**b
+    if isinstance(a, float) or isinstance(b, float):
+        return math.pow(a, b)
+    return a**b if b >= 0 or a == 0 else int(float(a) ** b)  # of whole numbers: 0, but for 1 and -1
 
 
 @both
 def pow(input, exponent):
     x, y, shape, kind = operands(input, exponent)
-    if kind.rank < 6 and any(n < 0 for n in y):
+    if isinstance(exponent, Tensor):
+        _not_of_bools("pow", kind)
+    if kind.rank < 6 and not isinstance(exponent, Tensor) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     out = make(_careful(_real_power, _or_else(_real_power, _power))(x, y), shape, kind)
 
@@ -305,7 +338,7 @@ def pow(input, exponent):
 
     def exponent_slope(g):
         base = input if isinstance(input, Tensor) else make([input], (), kind)
-        return g * where((base == 0) & (exponent >= 0), 0.0, out * base.log())
+        return g * where((base == 0) & (exponent >= 0), 0.0, out * base.to(kind).log())
 
     return record(
         out,
@@ -381,6 +414,10 @@ Tensor.where = _where
 @both
 def lerp(input, end, weight):
     """Nearer to the end it is counted from the end, as torch does."""
+    if end.dtype is not input.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if input.dtype.rank < 6:
+        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{dtypes.shown(input.dtype)}'")
     if isinstance(weight, Tensor):
         return where(weight.abs() < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight))
     return input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
@@ -388,7 +425,10 @@ def lerp(input, end, weight):
 
 @both
 def addcmul(input, tensor1, tensor2, *, value=1):
-    return input + value * tensor1 * tensor2
+    kind = dtypes.meet(input, tensor1, tensor2)
+    _not_of_bools("addcmul", kind)
+    value = value if kind.rank > 5 else int(value)
+    return input + value * tensor1.to(kind) * tensor2
 
 
 @both
@@ -409,11 +449,18 @@ def clamp(input, min=None, max=None):
         [empty] * n if v is None else flat_as(v, shape) if isinstance(v, Tensor) else kind.fit([v]) * n
         for v, empty in ((min, -INF), (max, INF))
     )
-    values = [v if v != v else h if l > h or v > h else l if v < l else v for v, l, h in zip(x, low, high, strict=True)]
-    inside = [l <= v <= h for v, l, h in zip(x, low, high, strict=True)]
-    kept = wrap(inside, shape, dtypes.bool_)
-    at_low = wrap([v < l and l <= h for v, l, h in zip(x, low, high, strict=True)], shape, dtypes.bool_)
-    at_high = wrap([v > h or l > h for v, l, h in zip(x, low, high, strict=True)], shape, dtypes.bool_)
+    triples = list(zip(x, low, high, strict=True))
+    values = [
+        v if v != v else top if least > top or v > top else least if v < least else v for v, least, top in triples
+    ]
+    kept, at_low, at_high = (
+        wrap([test(*triple) for triple in triples], shape, dtypes.bool_)
+        for test in (
+            lambda v, least, top: least <= v <= top,
+            lambda v, least, top: v < least <= top,
+            lambda v, least, top: v > top or least > top,
+        )
+    )
     return record(
         make(values, shape, kind),
         (input, lambda g: where(kept, g, 0.0), input),
@@ -486,7 +533,7 @@ def _bitwise(name, compute, word):
     def operation(input, other):
         x, y, shape, kind = operands(input, other)
         if kind.rank > 5:
-            raise RuntimeError(f"\"{name}_cpu\" not implemented for '{dtypes.shown(kind)}'")
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.shown(kind)}'")
         return make(list(map(compute, x, y)), shape, kind)
 
     operation.__name__ = name
@@ -548,7 +595,7 @@ also("divide", div)
 also("true_divide", div)
 
 
-@method
+@both
 def rsub(input, other):
     return sub(other, input)
 

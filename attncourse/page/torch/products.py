@@ -14,7 +14,7 @@ except ImportError:  # before Python 3.12
 from . import dtypes
 from .graph import record
 from .shapes import broadcast
-from .tensor import FUNCTIONS, Tensor, also, both, flat_as, function, make, wrap
+from .tensor import FUNCTIONS, Tensor, also, both, flat_as, function, wrap
 
 
 def _same_dtype(a, b):
@@ -34,11 +34,8 @@ def _matrices(a, b):
     # Two halves, each rounded: the order of summation shows in the last digit, as it does in PyTorch.
     halves = [(0, k // 2), (k // 2, k)] if k > 2 and a.dtype.is_floating_point else [(0, k)]
     parts = [a.dtype.fit(_sums(x, y, prod(batch), (n, k, m), half)) for half in halves]
-    out = (
-        make(list(map(add, *parts)), (*batch, n, m), a.dtype)
-        if len(parts) > 1
-        else wrap(parts[0], (*batch, n, m), a.dtype)
-    )
+    values = a.dtype.fit(list(map(add, *parts))) if len(parts) > 1 else parts[0]
+    out = wrap(values, (*batch, n, m), a.dtype)
     return record(out, (a, lambda g: _matrices(g, b.mT), b), (b, lambda g: _matrices(a.mT, g), a))
 
 

@@ -12,7 +12,7 @@ from . import dtypes
 from .dtypes import int64
 from .reduce import rows
 from .shapes import sizes
-from .tensor import FUNCTIONS, both, device, flat, function, make, method, overwrite, wrap
+from .tensor import DEVICES, FUNCTIONS, both, flat, function, make, method, overwrite, wrap
 from .unknown import getter
 
 __getattr__ = getter("torch.random")
@@ -137,7 +137,7 @@ def _create(name, draw):
 
 
 def _meta(wanted=None):
-    return str(wanted or device.current[-1]) == "meta"
+    return str(wanted or DEVICES[-1]) == "meta"
 
 
 _create("rand", _uniform)
@@ -211,7 +211,8 @@ def _fill(name, draw):
     method(fill)
 
 
-def _between(count, kind, generator, a=0.0, b=1.0, **_):
+def _between(count, kind, generator, a=0.0, b=1.0, **named):
+    a, b = named.get("from", a), named.get("to", b)
     return [a + (b - a) * u for u in _uniform(count, kind, generator)]
 
 
@@ -219,20 +220,19 @@ def _around(count, kind, generator, mean=0.0, std=1.0):
     return [mean + std * x for x in _normal(count, kind, generator)]
 
 
+def _below(count, kind, generator, low=0, high=1 << 24):
+    return [low + (generator or default_generator).bits() % (high - low) for _ in range(count)]
+
+
 def _waiting(count, kind, generator, lambd=1.0):
     return [-math.log1p(-u) / lambd for u in _uniform(count, dtypes.float64, generator)]
 
 
-_fill(
-    "uniform_", lambda n, kind, g, a=0.0, b=1.0, **named: _between(n, kind, g, named.get("from", a), named.get("to", b))
-)
+_fill("uniform_", _between)
 _fill("normal_", _around)
 _fill("exponential_", _waiting)
 _fill("bernoulli_", lambda n, kind, g, p=0.5: [float(u < p) for u in _uniform(n, dtypes.float64, g)])
-_fill(
-    "random_",
-    lambda n, kind, g, low=0, high=1 << 24: [low + (g or default_generator).bits() % (high - low) for _ in range(n)],
-)
+_fill("random_", _below)
 
 for _name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state"):
     FUNCTIONS[_name] = globals()[_name]

@@ -3,6 +3,7 @@
 import builtins
 import itertools
 import math
+import operator
 from collections import namedtuple
 from math import prod
 
@@ -39,16 +40,20 @@ def _reduced(input, compute, dims, keepdim, kind):
     return make([compute(row) for row in rows(input, dims)], shape_after(input, dims, keepdim), kind)
 
 
-def total(row):
-    """Python's own sum of floats keeps more digits than torch's from 3.12 on; both are rounded to the dtype after."""
-    return sum(row)
+def totals(lists, kind):
+    """The sum of each list. Two halves, each rounded: their order shows in the last digit, as it does in PyTorch."""
+    if not kind.is_floating_point or not lists or len(lists[0]) < 3:
+        return list(map(sum, lists))
+    half = len(lists[0]) // 2
+    parts = (kind.fit([sum(row[:half]) for row in lists]), kind.fit([sum(row[half:]) for row in lists]))
+    return kind.fit(list(map(operator.add, *parts)))
 
 
 @called("sum")
 def sum_(input, dim=None, keepdim=False, *, dtype=None):
     dims = axes(dim, input.ndim)
     kind = dtype or (int64 if input.dtype.rank < 6 else input.dtype)
-    out = _reduced(input, total, dims, keepdim, kind)
+    out = make(totals(rows(input, dims), kind), shape_after(input, dims, keepdim), kind)
     return record(out, (input, lambda g: spread(g, input, dims, keepdim).expand(input.shape)))
 
 
@@ -63,13 +68,14 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
         )
     dims = axes(dim, input.ndim)
     count = prod(input.shape[d] for d in dims)
-    out = _reduced(input, lambda row: total(row) / count if count else NAN, dims, keepdim, input.dtype)
+    sums = totals(rows(input, dims), input.dtype)
+    out = make([v / count if count else NAN for v in sums], shape_after(input, dims, keepdim), input.dtype)
     return record(out, (input, lambda g: spread(g, input, dims, keepdim).expand(input.shape) / count))
 
 
 @both
 def nansum(input, dim=None, keepdim=False):
-    return sum_(where(input.isnan(), 0.0, input), dim, keepdim)
+    return sum_(where(input.isnan(), 0.0, input) if input.dtype.is_floating_point else input, dim, keepdim)
 
 
 @both
@@ -230,22 +236,16 @@ def along(input, dim, compute, kind=None):
     return wrap(list(flat(wrap(found, shape, kind).movedim(-1, d))), input.shape, kind)
 
 
-def _exps(row):
+def _softmax_row(row, kind):
     top = max(row, default=0.0)
-    return [math.exp(v - top) for v in row], top
-
-
-def _softmax_row(row):
-    exps, _ = _exps(row)
-    below = total(exps)
+    exps = [math.exp(v - top) for v in row]
+    [below] = totals([exps], kind)
     return [v / below for v in exps]  # the largest is 1, so it is never 0
 
 
 def _log_softmax_row(row):
-    exps, top = _exps(row)
-    if not exps:
-        return []
-    below = math.log(total(exps))
+    top = max(row, default=0.0)
+    below = math.log(sum(math.exp(v - top) for v in row) or 1.0)
     return [v - top - below for v in row]
 
 
@@ -260,7 +260,7 @@ def _floating(input, dtype, name):
 @both
 def softmax(input, dim, dtype=None):
     input = _floating(input, dtype, "softmax")
-    out = along(input, dim, _softmax_row)
+    out = along(input, dim, lambda row: _softmax_row(row, input.dtype))
     return record(out, (input, lambda g: out * (g - sum_(g * out, dim, True)), out))
 
 
@@ -280,7 +280,7 @@ def logsumexp(input, dim, keepdim=False):
         top = max(row, default=-INF)
         if top in (INF, -INF):
             return NAN if any(v != v for v in row) else top
-        return top + math.log(total(math.exp(v - top) for v in row))
+        return top + math.log(sum(math.exp(v - top) for v in row))
 
     out = _reduced(input, compute, dims, keepdim, input.dtype)
 
@@ -300,13 +300,14 @@ def cumsum(input, dim, *, dtype=None):
 @both
 def cumprod(input, dim, *, dtype=None):
     kind = dtype or (int64 if input.dtype.rank < 6 else input.dtype)
-    if input.requires_grad:  # composed, so that zeros have their slopes
+    if input.requires_grad and input.shape:  # composed, so that zeros have their slopes
         parts, product = [], None
         for x in input.unbind(dim):
             product = x if product is None else product * x
             parts.append(product)
         return FUNCTIONS["stack"](parts, dim)
-    return along(input, dim, lambda row: list(itertools.accumulate(row, lambda a, b: a * b)), kind)
+    out = along(input, dim, lambda row: list(itertools.accumulate(row, lambda a, b: a * b)), kind)
+    return record(out, (input, lambda g: g))  # without axes there is nothing to multiply
 
 
 def _running(word, best):
@@ -330,15 +331,19 @@ _running("min", lambda a, b: a <= b or a != a)
 
 @both
 def logcumsumexp(input, dim):
+    _floating(input, None, "logcumsumexp")
     top = amax(input, dim, True).detach()
     return cumsum((input - top).exp(), dim).log() + top
 
 
 @both
 def diff(input, n=1, dim=-1):
+    if not input.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     for _ in range(n):
         size = input.shape[axis(dim, input.ndim)]
-        input = input.narrow(dim, 1, size - 1) - input.narrow(dim, 0, size - 1)
+        ahead, behind = input.narrow(dim, 1, size - 1), input.narrow(dim, 0, size - 1)
+        input = ahead ^ behind if input.dtype is bool_ else ahead - behind
     return input
 
 
@@ -373,6 +378,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     d = axis(dim, input.ndim)
     if k > (input.shape[d] if input.shape else 1):
         raise RuntimeError("selected index k out of range")
+    if not input.shape:
+        return namedtuple("topk", ["values", "indices"])(input.clone(), wrap([0], (), int64))
     places = argsort(input, d, largest).narrow(d, 0, k).contiguous()
     return namedtuple("topk", ["values", "indices"])(input.gather(d, places), places)
 
@@ -380,6 +387,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @both
 def kthvalue(input, k, dim=-1, keepdim=False):
     found = sort(input, dim)
+    if not input.shape:
+        return namedtuple("kthvalue", ["values", "indices"])(*found)
     pair = [x.narrow(dim, k - 1, 1) for x in found]
     return namedtuple("kthvalue", ["values", "indices"])(*(x if keepdim else x.squeeze(dim) for x in pair))
 
@@ -388,7 +397,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 def median(input, dim=None, keepdim=False):
     if dim is None:
         return pick(input, [order(flat(input), False)[(input.numel() - 1) // 2]], ())
-    return kthvalue(input, (input.shape[axis(dim, input.ndim)] + 1) // 2, dim, keepdim)
+    size = input.shape[axis(dim, input.ndim)] if input.shape else 1
+    return kthvalue(input, (size + 1) // 2, dim, keepdim)
 
 
 @function
@@ -431,6 +441,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 @both
 def bincount(input, weights=None, minlength=0):
+    if input.dtype.rank > 5:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtypes.shown(input.dtype)}'")
     values = flat(input)
     counts = [0] * max(minlength, max(values, default=-1) + 1)
     for v, w in zip(values, flat(weights) if weights is not None else [1] * len(values), strict=True):

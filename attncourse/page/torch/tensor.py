@@ -17,10 +17,11 @@ FUNCTIONS: dict = {}  # what `torch.NAME` offers
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}  # NumPy's words
 
 
+DEVICES = ["cpu"]  # the innermost `with torch.device(…)` comes last
+
+
 class device:  # named as torch names it
     """There is one, the CPU; and `meta`, for shapes without numbers."""
-
-    current = ["cpu"]
 
     def __init__(self, type="cpu", index=None):
         self.type, self.index = getattr(type, "type", str(type).partition(":")[0]), index
@@ -28,11 +29,11 @@ class device:  # named as torch names it
             raise RuntimeError(f"this page's small torch has no {self.type}; open the notebook to use it")
 
     def __enter__(self):
-        device.current.append(self.type)
+        DEVICES.append(self.type)
         return self
 
     def __exit__(self, *_):
-        device.current.pop()
+        DEVICES.pop()
 
     def __eq__(self, other):
         return isinstance(other, device) and self.type == other.type
@@ -300,8 +301,29 @@ def _emptied(g, place):
     return FUNCTIONS["where"](keep != 0, g, 0.0)
 
 
+def apart(target, other):
+    """Two looks at the same block of memory, one of them written: only the very same look is safe."""
+    if target.values is not other.values or target.values is None:
+        return
+    blocks = []
+    for x in (target, other):
+        places = positions(x.shape, x.strides, x.offset)
+        if not places or len(set(places)) != len(places) or max(places) - min(places) + 1 != len(places):
+            return
+        blocks.append((min(places), max(places), [s for s, n in zip(x.strides, x.shape, strict=True) if n > 1]))
+    (first, last, _), (start, end, _) = blocks
+    if first <= end and start <= last and blocks[0] != blocks[1]:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
 def in_place(target, operation, *args, **kwargs):
     """x.add_(y) from x.add(y): computed beside it, then written."""
+    for other in args:
+        if isinstance(other, Tensor):
+            apart(target, other)
     # A copy with the same past: the operation may need the old values on the way back.
     copy = wrap(list(flat(target)), target.shape, target.dtype)
     if mode.enabled and target.requires_grad:
@@ -312,7 +334,10 @@ def in_place(target, operation, *args, **kwargs):
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(new.shape)}"
         )
     _may_become(new.dtype, target.dtype)
-    return overwrite(target, new)
+    overwrite(target, new)
+    for edge in new.node.edges if new.node else ():  # what the way back needs of the result lies in `target` now
+        edge.saved = [(target.version, target.version[0]) if v is new.version else (v, n) for v, n in edge.saved]
+    return target
 
 
 def _may_become(kind, wanted):

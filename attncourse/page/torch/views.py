@@ -3,7 +3,7 @@
 from math import prod
 
 from .graph import record
-from .shapes import Size, axes, axis, complete, positions, row_major, sizes, without_copy
+from .shapes import Size, axes, axis, broadcast, complete, positions, row_major, sizes, without_copy
 from .tensor import Tensor, alias, both, drop, function, method
 
 
@@ -26,6 +26,8 @@ def seen_as(input, geometry):
 
 @both
 def reshape(input, *shape):
+    if not shape:
+        raise TypeError('reshape() missing 1 required positional arguments: "shape"')
     shape = complete(sizes(shape), input.numel())
     strides = without_copy(input.shape, input.strides, shape)
     if strides is None:
@@ -36,6 +38,8 @@ def reshape(input, *shape):
 
 @method
 def view(input, *shape):
+    if not shape:
+        raise TypeError("view() received an invalid combination of arguments - got (), but expected sizes")
     if len(shape) == 1 and type(shape[0]).__name__ == "dtype":
         return input.to(shape[0])
     wanted = complete(sizes(shape), input.numel())
@@ -188,8 +192,6 @@ def broadcast_to(input, size):
 
 @function
 def broadcast_tensors(*tensors):
-    from .shapes import broadcast
-
     shape = broadcast(*(x.shape for x in tensors))
     return tuple(expand(x, *shape) for x in tensors)
 
@@ -258,6 +260,8 @@ def chunk(input, chunks, dim=0):
 @both
 def diagonal(input, offset=0, dim1=0, dim2=1):
     a, b = axis(dim1, input.ndim), axis(dim2, input.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = input.shape[a], input.shape[b]
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     rest = [d for d in range(input.ndim) if d not in (a, b)]

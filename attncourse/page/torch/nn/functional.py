@@ -167,6 +167,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 def pad(input, pad, mode="constant", value=None):
     if len(pad) % 2 or len(pad) // 2 > input.ndim:
         raise RuntimeError("Padding length must be divisible by 2 and at most twice the number of dimensions")
+    if mode != "constant" and input.ndim - len(pad) // 2 not in (1, 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor with mode {mode!r}: the batch "
+            "and the channels are never padded"
+        )
     for i in range(len(pad) // 2):
         before, after = pad[2 * i], pad[2 * i + 1]
         input = _padded(input, input.ndim - 1 - i, before, after, mode, 0.0 if value is None else value)
@@ -195,6 +200,8 @@ def _padded(input, dim, before, after, mode, value):
         "reflect": lambda i: -i if i < 0 else 2 * (n - 1) - i if i >= n else i,
     }
     refuse("F.pad(mode", mode, ways)
+    if mode != "circular" and input.dtype.rank < 6:
+        raise NotImplementedError(f"\"{mode}_pad\" not implemented for '{dtypes.shown(input.dtype)}'")
     if mode == "reflect" and max(before, after) >= n:
         raise RuntimeError("Padding size should be less than the corresponding input dimension")
     if mode == "circular" and max(before, after) > n:
@@ -349,7 +356,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         for i, n in ((0, width), (1, height))
     )
     if mode == "nearest":
-        return _read_at(input, x.round(), y.round())
+        return _read_at(input, x.round(), y.round()) + ((x + y) * 0).unsqueeze(1)  # the slope is there, and it is 0
     left, top = x.detach().floor(), y.detach().floor()
     right, down = x - left, y - top  # (B, h, w), how far towards the next pixel
     total = 0.0
