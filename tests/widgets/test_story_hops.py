@@ -123,7 +123,8 @@ def explore(page):
     assert gone.text_content() == start.stories[0]["sentences"][-1]
     assert gone.evaluate("node => node === document.activeElement"), "the focus stays with the sentence"
     page.wait_for_function(
-        "(at) => document.querySelector(at + ' .attn-words').textContent.includes('vouches')", arg=HERE
+        "(at) => document.querySelector(at + ' .attn-words').textContent.includes('You have changed the story')",
+        arg=HERE,
     )
     page.keyboard.press("Enter")
     same_as_torch(page, {"story": 0, "question": 3})

@@ -127,7 +127,9 @@ def explore(page):
     here.get_by_role("slider", name="temperature of the soft weights").focus()
     page.keyboard.press("Home")
     same(page, scene=1, word=2, temperature=0.1)
-    page.wait_for_function(f"{ROOT}.querySelector('.attn-words').textContent.includes('of the image. Soft puts')")
+    page.wait_for_function(
+        f"{ROOT}.querySelector('.attn-words').textContent.includes('of the image. The soft model puts')"
+    )
     assert here.locator(".attn-scene").count() == 2
 
 
