@@ -6,7 +6,7 @@
 >>> d.arrow((105, 60), (255, 60))
 >>> d                                             # in a notebook or on a page: an inline SVG that follows the theme
 
-x runs to the right, y downwards; a box is placed by its middle. 420 units are as wide as a phone shows at 0.83 pixels
+x runs to the right, y downwards; a box is placed by its middle. 420 units are as wide as a phone shows at 0.8 pixels
 each, so that the smallest text (SMALL) is still 10 pixels there. Every part can carry a `name`, the one that the
 symbol table and the code use, and a `step`, the number of the step in which a `Walkthrough` lights it.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 Point = tuple[float, float]
 
-SMALL = 12.6  # the smallest size of text, in units: see diagram.css
+SMALL = 13  # the smallest size of text, in units: see diagram.css
 WIDE = 3.0  # an arrow of at least this width has the larger tip
 KINDS = ("query", "keys", "values", "weights", "context", "state", "plain", "input", "output", "choice")
 SCOPE = "@scope@"  # in the ids, until it is known where the drawing is shown

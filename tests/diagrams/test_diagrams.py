@@ -17,7 +17,7 @@ from attncourse.zoo.translation import words
 DRAWINGS = {name: getattr(diagrams, name)() for name in diagrams.EXPORTS}
 SVG = "{http://www.w3.org/2000/svg}"
 X = '<tspan class="symbol">x</tspan>'
-PHONE = 380 - 2 * 16  # pixels that a page of 380 leaves for a drawing
+PHONE = 380 - 2 * 24  # pixels that a page of 380 leaves for a drawing
 
 
 def tree(drawing):
@@ -54,7 +54,7 @@ def test_nothing_is_drawn_outside(name):
 @each_drawing
 def test_no_text_is_smaller_than_ten_pixels_on_a_phone(name):
     sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", kit.STYLE)]
-    assert min(sizes) * PHONE / DRAWINGS[name].width >= 10
+    assert min(sizes) == kit.SMALL and kit.SMALL * PHONE / DRAWINGS[name].width >= 10
 
 
 @each_drawing

@@ -2,8 +2,9 @@
 
 import pytest
 from drawn import LOOK, PAGE, complaints, unreadable
+from widget_page import built
 
-from attncourse import diagrams
+from attncourse import course, diagrams
 from attncourse.diagrams import kit, opened
 
 WORDS = "the black cat sees the dog end".split()
@@ -89,6 +90,21 @@ def test_the_same_drawing_twice(page):
     used = second.evaluate("svg => [...svg.outerHTML.matchAll(/url\\(#([\\w-]+)\\)/g)].map((m) => m[1])")
     assert used and all(id.startswith("second-") for id in used)
     assert second.evaluate("(svg, ids) => ids.every((id) => svg.querySelector(`#${id}`))", used)
+
+
+PAGES = {f"notebooks/{page.id}.html": len(page.diagrams) for page in course.read().executed if page.diagrams}
+
+
+@pytest.mark.book
+@pytest.mark.parametrize("name", [*PAGES, "book/primers.html"])
+@pytest.mark.parametrize(("width", "scheme"), [(380, "light"), (1300, "dark")])
+def test_on_the_built_page(browser, site, html, name, width, scheme):
+    """With the book's own fonts, colours and margins."""
+    with built(browser, site, html, name, width, scheme) as page:
+        drawings = page.locator("figure.attn-drawing > svg.attn-diagram")
+        assert drawings.count() >= PAGES.get(name, 2)
+        for i in range(drawings.count()):
+            assert complaints(page, f"figure.attn-drawing > svg.attn-diagram >> nth={i}", smallest=10) == []
 
 
 def test_the_complaints_complain(page):
