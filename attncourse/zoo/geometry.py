@@ -15,7 +15,7 @@ from ..running.decoding import greedy
 from ..running.training import batches, fit
 from ..tasks import geometry as task
 from ..tasks.geometry_metrics import METRICS
-from . import Recipe
+from . import Recipe, load
 
 HELD_OUT = 10**9  # seeds from here on are for measuring
 
@@ -66,15 +66,28 @@ def turned(made: task.Problems, rng: torch.Generator) -> task.Problems:
     return made._replace(points=points, target=F.pad(order, (0, 1), value=STOP))
 
 
+def some_size(low: int, high: int, lean: int, rng: torch.Generator) -> int:
+    """How many points the next batch has. Near n, a size comes about as often as n^lean says.
+
+    lean -1: as many batches of 5 to 10 points as of 10 to 20, and of 20 to 40. lean 2: 20 points four times as often
+    as 10, because long tours are what is hard.
+    """
+    u = torch.rand((), generator=rng, dtype=torch.double)
+    if lean == -1:
+        return int(low * ((high + 1) / low) ** u)
+    a, b = low ** (lean + 1), (high + 1) ** (lean + 1)
+    return min(high, int((a + u * (b - a)) ** (1 / (lean + 1))))
+
+
 def stream(config: dict, seed: int) -> Iterator[task.Problems]:
-    """One n a batch, so that nothing is padded; as many batches of 5 to 10 points as of 10 to 20, and of 20 to 40."""
+    """One n per batch, so that nothing is padded; see `some_size` for how often each comes."""
     rng, (low, high) = torch.Generator().manual_seed(seed), config["n"]
     fixed = {}  # the sets on disk
     for n in range(low, high + 1) if "rows" in config else ():
         made = task.cached(config["task"], config["rows"], n, seed + n)
         fixed[n] = batches(made, config["batch"], seed)
     while True:
-        n = int(low * ((high + 1) / low) ** torch.rand((), generator=rng, dtype=torch.double))
+        n = some_size(low, high, config.get("lean", -1), rng)
         if not fixed:
             fresh = int(torch.randint(0, HELD_OUT, (), generator=rng))
             yield task.problems(config["task"], config["batch"], n, fresh)
@@ -91,7 +104,10 @@ def loss(model: nn.Module, batch: task.Problems) -> Tensor:
 
 
 def train(model, config, seed, steps, checkpoint=None, device=None):
+    """`start` names a model of the zoo whose weights this one begins with: short problems first, then long ones."""
     warm = steps // 20
+    if "start" in config:
+        model.load_state_dict(load(config["start"])[0].state_dict())
 
     def one_cycle(step):
         return min((step + 1) / warm, (steps - step) / (steps - warm))
@@ -137,7 +153,7 @@ def evaluate(model, config, seed) -> dict[str, float]:
 
 def network(name: str, n: tuple[int, int], measured: tuple[int, ...], **more) -> dict:
     size = {"kind": "attending", "d_model": 96, "layers": 3, "heads": 4, "d_ff": 192, "d_hidden": 96, "d_score": 64}
-    return {"task": name, "n": list(n), "measured": list(measured), "batch": 64, "lr": 2e-3, **size, **more}
+    return {"task": name, "n": list(n), "measured": list(measured), "batch": 64, "lr": 2e-3} | size | more
 
 
 def beside(kind: str) -> dict:
@@ -146,9 +162,11 @@ def beside(kind: str) -> dict:
     return network("hull", (10, 10), (10,), kind=kind, batch=48, **size)
 
 
+LONG_TOURS = network("tsp", (5, 20), (5, 10, 20), rows=30_000, lean=2, lr=1e-3, start="pointer-tsp-12")
 KINDS = {  # name: what it is, config, steps
     "pointer-hull": ("convex hull, 5 to 50 points", network("hull", (5, 50), (5, 10, 20, 50, 100)), 8_000),
-    "pointer-tsp": ("shortest tour, 5 to 12 points", network("tsp", (5, 12), (5, 10, 20), rows=20_000), 10_000),
+    "pointer-tsp-12": ("shortest tour, 5 to 12 points", network("tsp", (5, 12), (5, 10, 20), rows=20_000), 10_000),
+    "pointer-tsp": ("shortest tour, 5 to 20 points, from `pointer-tsp-12` on", LONG_TOURS, 6_000),
     "pointer-sort": ("sorting, 5 to 15 numbers", network("sort", (5, 15), (5, 10, 15, 30)), 1_500),
     "pointer-delaunay": ("Delaunay triangulation, 5 points", network("delaunay", (5, 5), (5,), rows=100_000), 2_500),
 }
