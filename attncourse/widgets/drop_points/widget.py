@@ -8,14 +8,14 @@ from ...tasks import geometry
 from .. import bundle
 from ..base import ZooWidget, vectors
 
-LIMITS = {"hull": 30, "tsp": 20}  # points; the network was trained on 5 to 10 of a tour, and collapses beyond
+LIMITS = {"hull": 30, "tsp": 20}  # points; a tour's network has seen 5 to 20
 START = {
     "hull": [[0.13, 0.35], [0.41, 0.52], [0.66, 0.12], [0.88, 0.44], [0.35, 0.87], [0.58, 0.63], [0.74, 0.81]],
     "tsp": [[0.2, 0.3], [0.62, 0.9], [0.45, 0.1], [0.82, 0.25], [0.3, 0.72], [0.88, 0.66], [0.52, 0.48]],
 }  # fmt: skip
 CHALLENGES = {
     "hull": "Place the points so that the network gets their hull wrong.",
-    "tsp": "Add points until the tour falls apart. How many does it take?",
+    "tsp": "Place the points so that its tour is clearly longer than the shortest one.",
 }
 
 
