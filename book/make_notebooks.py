@@ -44,7 +44,6 @@ if not importlib.util.find_spec("attncourse"):  # in Colab
     %pip install -q "attncourse @ git+{url}"
 import attncourse
 """
-UNTITLED = "How this figure was drawn"  # of a cell that is hidden and does not say what is inside
 # Asked of the kernel after the last cell: seconds of work, and the most memory that it held at once (kilobytes).
 USED = """\
 import resource
@@ -94,7 +93,7 @@ def fold(cell: nbformat.NotebookNode, where: str) -> None:
     tags = cell.metadata.get("tags", [])
     if "fold" not in cell.metadata and "hide-input" not in tags:
         return
-    title = cell.metadata.pop("fold", UNTITLED)
+    title = cell.metadata.pop("fold", None)
     if cell.cell_type != "code" or not isinstance(title, str) or len(title.splitlines()) != 1:
         raise SystemExit(
             f"{where}: fold is {title!r}; expected a title such as `fold: How this was measured` in the header of a "

@@ -22,7 +22,13 @@ def converted(tmp_path, header):
 
 TITLE = "How this was measured"
 SPELLINGS = [f":fold: {TITLE}\n", f"---\nfold: {TITLE}\n---", f'---\nfold: "{TITLE}"\n---']
-UNTITLED = ["---\nfold: true\n---", "---\nfold:\n---", '---\nfold: ""\n---', '---\nfold: "two\\nlines"\n---']
+UNTITLED = [
+    ":tags: [hide-input]\n",
+    "---\nfold: true\n---",
+    "---\nfold:\n---",
+    '---\nfold: ""\n---',
+    '---\nfold: "two\\nlines"\n---',
+]
 
 
 @pytest.mark.parametrize("header", SPELLINGS)
