@@ -35,7 +35,7 @@ def test_functions_of_one_number(name):
         special = real.tensor(SPECIAL, dtype=dtype)
         if name != "lgamma":
             agree(method, special.requires_grad_())
-    for make in rounds(25):
+    for make in rounds(12):
         if name != "lgamma":
             agree(method, make.tensor())
             agree(lambda torch, x: getattr(torch, name)(x.abs() * 0.9), make.tensor())
@@ -49,7 +49,7 @@ BINARY = ["add", "sub", "mul", "div", "pow", "maximum", "minimum", "atan2", "eq"
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_numbers(name):
     succeeded = 0
-    for make in rounds(120):
+    for make in rounds(60):
         x = make.tensor()
         y = make.tensor(make.broadcastable(tuple(x.shape)))
         if name in ("floor_divide", "fmod", "remainder"):  # PyTorch's gradients of these are another story
@@ -58,7 +58,7 @@ def test_functions_of_two_numbers(name):
         number = make.any.choice([2, -1, 0.5, 3.0, True, 0])
         if name not in ("maximum", "minimum", "atan2", "logical_and", "logical_or", "logical_xor"):
             agree(lambda torch, x: getattr(x, name)(number), x)
-    assert succeeded > (5 if name.startswith("bitwise") else 40)
+    assert succeeded > (2 if name.startswith("bitwise") else 20)
 
 
 OPERATORS = [
@@ -86,7 +86,7 @@ def torch_bool(x):
 
 @pytest.mark.parametrize("i", range(len(OPERATORS)))
 def test_operators(i):
-    for make in rounds(40):
+    for make in rounds(25):
         x = make.tensor()
         agree(OPERATORS[i], x, make.tensor(make.broadcastable(tuple(x.shape))))
 
@@ -123,7 +123,7 @@ TO_ONE_DIM = ["argmax", "argmin", "max", "min", "softmax", "log_softmax", "cumsu
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions(name):
     succeeded = 0
-    for make in rounds(150):
+    for make in rounds(60):
         x = make.tensor()
         if name == "prod" and make.any.random() < 0.3 and x.numel() and x.dtype in (real.float32, real.float64):
             x = x.detach().index_fill(0, real.tensor([0]), 0.0).requires_grad_() if x.ndim else x
@@ -134,12 +134,12 @@ def test_reductions(name):
         succeeded += agree(lambda torch, x: getattr(x, name)(dim=one, keepdim=keep), x)
         if name != "prod":
             succeeded += agree(lambda torch, x: getattr(x, name)(dim=tuple(dims), keepdim=keep), x)
-    assert succeeded > 60
+    assert succeeded > 25
 
 
 @pytest.mark.parametrize("name", TO_ONE_DIM)
 def test_reductions_along_one_axis(name):
-    for make in rounds(200):
+    for make in rounds(70):
         x = make.tensor(dtype=make.any.choice([real.float32, real.float64, real.float32, real.int64]))
         if name in ("argmax", "argmin", "max", "min", "median") and x.dtype is real.int64:
             continue  # PyTorch promises nothing about which of several equal ones it names
@@ -158,7 +158,7 @@ def test_reductions_of_special_values():
 
 
 def test_sorting():
-    for make in rounds(200):
+    for make in rounds(60):
         x, down = make.floats(), make.any.random() < 0.5
         dim = make.dim(x.ndim)
         agree(lambda torch, x: x.sort(dim, descending=down), x)
@@ -203,7 +203,7 @@ def random_view(make, x):
 def test_chains_of_views():
     """Values, gradients, and strides: whether `view` is refused depends on them."""
     succeeded = 0
-    for make in rounds(900):
+    for make in rounds(400):
         x, steps = make.tensor(make.shape(1, 4), gradient=True), []
         at = x.detach()
         for _ in range(make.any.randint(1, 4)):
@@ -221,7 +221,7 @@ def test_chains_of_views():
             return x, strides, x.is_contiguous()
 
         succeeded += agree(chain, x)
-    assert succeeded > 450
+    assert succeeded > 200
 
 
 SHAPING = [
@@ -247,7 +247,7 @@ SHAPING = [
 
 @pytest.mark.parametrize("i", range(len(SHAPING)))
 def test_joining_repeating_shifting(i):
-    for make in rounds(30):
+    for make in rounds(20):
         agree(SHAPING[i], make.tensor())
 
 
@@ -314,17 +314,17 @@ def random_index(make, shape):
 
 def test_reading_by_index():
     succeeded = 0
-    for make in rounds(1200):
+    for make in rounds(500):
         x = make.tensor(make.shape(0, 4))
         index = random_index(make, x.shape)
         succeeded += agree(lambda torch, x, index: x[index], x, index)
-    assert succeeded > 600
+    assert succeeded > 250
 
 
 def test_writing_by_index():
     """Into a tensor and into a view of one, with gradients on both sides."""
     succeeded = 0
-    for make in rounds(1200):
+    for make in rounds(500):
         x = make.floats(make.shape(1, 3))
         index = random_index(make, x.shape)
         try:
@@ -349,7 +349,7 @@ def test_writing_by_index():
 
         succeeded += agree(write, x, index, value)
         succeeded += agree(add, x, index, value)
-    assert succeeded > 900
+    assert succeeded > 350
 
 
 def _once(x, index):
@@ -362,7 +362,7 @@ def _once(x, index):
 
 def test_gather_scatter_and_relatives():
     succeeded = 0
-    for make in rounds(400):
+    for make in rounds(120):
         x = make.floats(make.shape(1, 3))
         d = make.dim(x.ndim)
         sizes = [make.any.randint(1, n) for n in x.shape]
@@ -387,7 +387,7 @@ def test_gather_scatter_and_relatives():
         agree(lambda t, x, m: x.masked_select(m), x, mask)
         agree(lambda t, x, m: x.masked_fill(m, -math.inf).softmax(d), x, mask)
         agree(lambda t, m: (m.nonzero(), t.where(m), m.long().cumsum(d), m.float().mean()), mask)
-    assert succeeded > 250
+    assert succeeded > 80
 
 
 # --- products --------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ def test_gather_scatter_and_relatives():
 
 def test_matrix_products():
     succeeded = 0
-    for make in rounds(500):
+    for make in rounds(150):
         k = make.any.choice([1, 2, 3])
         batch = make.shape(0, 2, (1, 2, 3))
         a = make.tensor((*batch, make.any.choice([1, 2, 4]), k) if make.any.random() < 0.8 else (k,), real.float32)
@@ -406,7 +406,7 @@ def test_matrix_products():
         for name in ("mm", "bmm", "mv", "dot", "outer", "inner"):
             agree(lambda t, a, b, name=name: getattr(t, name)(a, b), a, b)
         agree(lambda t, a, b: t.nn.functional.linear(a, b), a, b) if b.ndim <= 2 else None
-    assert succeeded > 300
+    assert succeeded > 90
     agree(lambda t, a, b: a @ b, real.ones(2, 2), real.ones(2, 2).double())
     agree(lambda t, a, b: a @ b, real.ones(2, 2), real.ones(2, 2).long())
     agree(lambda t, a, b: a @ b, real.ones(2, 2).long(), real.ones(2, 2).long())
@@ -424,7 +424,7 @@ EQUATIONS = [
 
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_einsum(equation):
-    for make in rounds(25):
+    for make in rounds(12):
         sizes = {letter: make.any.choice([1, 2, 3]) for letter in "abcdhijknqwxyz"}
         dots = make.shape(0, 2)
         operands = []
@@ -446,7 +446,7 @@ def test_einsum_complains_where_torch_does():
 
 
 def test_linalg():
-    for make in rounds(60):
+    for make in rounds(20):
         a = make.tensor((3, 3), real.float64)
         b = make.tensor((make.any.choice([2, 3, 4]), make.any.choice([2, 3])), real.float64)
         agree(lambda t, a: (t.linalg.matrix_power(a, 3), t.linalg.matrix_power(a, 0)), a)
@@ -740,7 +740,7 @@ def random_step(make):
 def test_random_programs():
     """Writing, views and gradients in any order: the hardest part to get right."""
     succeeded = 0
-    for make in rounds(700):
+    for make in rounds(300):
         lines = [random_step(make) for _ in range(make.any.randint(2, 6))]
         code = compile("\n".join(["x, y, z = x * 1, y * 1, z * 1", *lines]), "<program>", "exec")
 
@@ -754,7 +754,7 @@ def test_random_programs():
             succeeded += agree(run, *inputs)
         except AssertionError as error:
             raise AssertionError("\n".join(lines)) from error
-    assert succeeded > 350
+    assert succeeded > 150
 
 
 # --- nn --------------------------------------------------------------------------------------------
@@ -792,7 +792,7 @@ FUNCTIONAL = [
 
 @pytest.mark.parametrize("i", range(len(FUNCTIONAL)))
 def test_functional(i):
-    for make in rounds(12):
+    for make in rounds(8):
         n = make.any.choice([2, 3, 4])
         x, w = (make.tensor((n, 4, 4), real.float32) for _ in range(2))
         target = real.randint(0, 4, (n, 4), generator=make.numbers)
@@ -800,7 +800,7 @@ def test_functional(i):
 
 
 def test_reading_images():
-    for make in rounds(120):
+    for make in rounds(30):
         image = make.tensor((2, 1, make.any.choice([1, 3, 4]), make.any.choice([2, 5])), real.float64)
         grid = make.tensor((2, 3, 2, 2), real.float64)
         for mode in ("bilinear", "nearest"):

@@ -15,7 +15,7 @@ from .tensor import FUNCTIONS, Tensor, device
 
 # isort: split
 # Each of these adds its operations to Tensor and to FUNCTIONS; the order is that of who needs whom.
-from . import create, views, pointwise, reduce, indexing, choose, products, linalg, random, autograd  # noqa: I001
+from . import create, views, pointwise, truth, reduce, order, indexing, choose, products, linalg, random, autograd  # noqa: I001
 from .dtypes import dtype, meet
 from .random import Generator, default_generator
 
@@ -32,8 +32,8 @@ FloatTensor = LongTensor = BoolTensor = DoubleTensor = Tensor
 __all__ = [
     "Generator", "Size", "Tensor", "autograd", "choose", "create", "default_generator", "device", "distributions",
     "dtype", "enable_grad", "finfo", "get_default_dtype", "iinfo", "indexing", "inference_mode", "linalg",
-    "nn", "no_grad", "pointwise", "products", "promote_types", "random", "reduce", "set_default_dtype",
-    "set_grad_enabled", "views",
+    "nn", "no_grad", "order", "pointwise", "products", "promote_types", "random", "reduce", "set_default_dtype",
+    "set_grad_enabled", "truth", "views",
 ]  # fmt: skip
 
 

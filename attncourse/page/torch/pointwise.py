@@ -494,100 +494,19 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     return record(out, (input, lambda g: where(kept, g, 0.0)))
 
 
-# --- truth -----------------------------------------------------------------------------------------
-
-
-def _comparison(names, compare):
-    def operation(input, other):
-        x, y, shape, _ = operands(input, other)
-        return wrap(list(map(compare, x, y)), shape, dtypes.bool_)
-
-    for name in names:
-        operation.__name__ = name
-        also(name, operation)
-    return operation
-
-
-Tensor.__lt__ = _comparison(["lt", "less"], operator.lt)
-Tensor.__le__ = _comparison(["le", "less_equal"], operator.le)
-Tensor.__gt__ = _comparison(["gt", "greater"], operator.gt)
-Tensor.__ge__ = _comparison(["ge", "greater_equal"], operator.ge)
-_eq, _ne = _comparison(["eq"], operator.eq), _comparison(["ne", "not_equal"], operator.ne)
-_comparison(["logical_and"], lambda a, b: bool(a) and bool(b))
-_comparison(["logical_or"], lambda a, b: bool(a) or bool(b))
-_comparison(["logical_xor"], lambda a, b: bool(a) != bool(b))
-
-
-def _or_not_implemented(operation):
+def or_not_implemented(operation):
     def operate(input, other):
         return operation(input, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
 
     return operate
 
 
-Tensor.__eq__ = lambda input, other: _eq(input, other) if isinstance(other, (Tensor, *NUMBERS)) else False
-Tensor.__ne__ = lambda input, other: _ne(input, other) if isinstance(other, (Tensor, *NUMBERS)) else True
-
-
-def _bitwise(name, compute, word):
-    def operation(input, other):
-        x, y, shape, kind = operands(input, other)
-        if kind.rank > 5:
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.shown(kind)}'")
-        return make(list(map(compute, x, y)), shape, kind)
-
-    operation.__name__ = name
-    both(operation)
-    setattr(Tensor, f"__{word}__", _or_not_implemented(operation))
-    setattr(Tensor, f"__r{word}__", _or_not_implemented(operation))
-
-
-_bitwise("bitwise_and", operator.and_, "and")
-_bitwise("bitwise_or", operator.or_, "or")
-_bitwise("bitwise_xor", operator.xor, "xor")
-
-
-@both
-def bitwise_not(input):
-    if input.dtype.rank > 5:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    invert = operator.not_ if input.dtype is dtypes.bool_ else operator.invert
-    return make(list(map(invert, flat(input))), input.shape, input.dtype)
-
-
-Tensor.__invert__ = bitwise_not
-
-
-@both
-def isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{dtypes.shown(input.dtype)} did not match {dtypes.shown(other.dtype)}")
-    x, y, shape, _ = operands(input, other)
-    return wrap([_close(a, b, rtol, atol, equal_nan) for a, b in zip(x, y, strict=True)], shape, dtypes.bool_)
-
-
-def _close(a, b, rtol, atol, equal_nan):
-    if a == b or (equal_nan and a != a and b != b):
-        return True
-    return abs(a - b) <= atol + abs(rtol * b) and b - b == 0
-
-
-@both
-def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    return all(flat(isclose(input, other, rtol, atol, equal_nan)))
-
-
-@both
-def equal(input, other):
-    return input.shape == other.shape and list(flat(input)) == list(flat(other))
-
-
 # --- operators -------------------------------------------------------------------------------------
 
 for _word, _operation in {"add": add, "sub": sub, "mul": mul, "truediv": div, "floordiv": floor_divide,
                           "mod": remainder, "pow": pow}.items():  # fmt: skip
-    setattr(Tensor, f"__{_word}__", _or_not_implemented(_operation))
-    setattr(Tensor, f"__r{_word}__", _or_not_implemented(lambda a, b, _operation=_operation: _operation(b, a)))
+    setattr(Tensor, f"__{_word}__", or_not_implemented(_operation))
+    setattr(Tensor, f"__r{_word}__", or_not_implemented(lambda a, b, _operation=_operation: _operation(b, a)))
 
 also("subtract", sub)
 also("multiply", mul)
@@ -602,12 +521,10 @@ def rsub(input, other):
 
 writing(
     "add", "sub", "mul", "div", "pow", "remainder", "floor_divide", "fmod", "clamp", "clamp_min", "clamp_max",
-    "nan_to_num", "lerp", "addcmul", "addcdiv", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
-    "logical_and", "logical_or", "logical_not", "atan2", *FLOATING, *KEEPING,
+    "nan_to_num", "lerp", "addcmul", "addcdiv", "atan2", *FLOATING, *KEEPING,
 )  # fmt: skip
 for _word, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
-                     "mod": "remainder", "pow": "pow", "and": "bitwise_and", "or": "bitwise_or",
-                     "xor": "bitwise_xor"}.items():  # fmt: skip
+                     "mod": "remainder", "pow": "pow"}.items():  # fmt: skip
     setattr(Tensor, f"__i{_word}__", getattr(Tensor, f"{_name}_"))
 
 
