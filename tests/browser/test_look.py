@@ -107,7 +107,7 @@ def test_the_fonts_are_light():
 
 
 def test_a_name_in_the_table_lights_drawing_and_table(site, browser):
-    with visit(browser, site + "book/primers.html") as (page, complaints):
+    with visit(browser, site + "book/primer_recurrent.html") as (page, complaints):
         name = page.locator('td code[data-name="candidate"]').first
         name.scroll_into_view_if_needed()
         before = page.evaluate(PLACES)
@@ -123,7 +123,7 @@ def test_a_name_in_the_table_lights_drawing_and_table(site, browser):
 
 
 def test_a_name_in_a_drawing_lights_the_table(site, browser):
-    with visit(browser, site + "book/primers.html") as (page, _):
+    with visit(browser, site + "book/primer_recurrent.html") as (page, _):
         page.locator('svg [data-name="o_t"]').first.hover()
         assert ["table", "o_t"] in page.evaluate(LIT)
 
@@ -131,7 +131,7 @@ def test_a_name_in_a_drawing_lights_the_table(site, browser):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_lit_can_be_told_and_read(scheme, site, browser):
     """A thicker line in the drawing, a ground and a line below in table and code; letters keep their contrast."""
-    with visit(browser, site + "book/primers.html", scheme=scheme) as (page, _):
+    with visit(browser, site + "book/primer_recurrent.html", scheme=scheme) as (page, _):
         line = "e => parseFloat(getComputedStyle(e.querySelector('path, rect')).strokeWidth)"
         part = page.locator('svg [data-name="z_t"].layer').first
         plain = part.evaluate(line)
