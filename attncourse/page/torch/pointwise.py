@@ -416,7 +416,7 @@ def lerp(input, end, weight):
     """Nearer to the end it is counted from the end, as torch does."""
     if end.dtype is not input.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
-    if input.dtype.rank < 6:
+    if input.dtype.rank < 6 and not isinstance(weight, Tensor):
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{dtypes.shown(input.dtype)}'")
     if isinstance(weight, Tensor):
         return where(weight.abs() < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight))

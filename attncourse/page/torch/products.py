@@ -158,8 +158,8 @@ def tensordot(a, b, dims=2):
     if [a.shape[d] for d in left] != [b.shape[d] for d in right]:
         raise RuntimeError("contracted dimensions need to match")
     n = prod(a.shape[d] for d in left)
-    x = a.permute(*keep[0], *left).reshape(-1, n) if n else a
-    y = b.permute(*right, *keep[1]).reshape(n, -1) if n else b
+    x = a.permute([*keep[0], *left]).reshape(-1, n) if n else a
+    y = b.permute([*right, *keep[1]]).reshape(n, -1) if n else b
     return (x @ y).reshape([*(a.shape[d] for d in keep[0]), *(b.shape[d] for d in keep[1])])
 
 
@@ -200,7 +200,7 @@ def einsum(equation, *operands):
     gone = [d for d, name in enumerate(have) if name not in result]
     value = value.sum(gone) if gone else value
     have = [name for name in have if name in result]
-    return value.permute(*[have.index(name) for name in result])
+    return value.permute([have.index(name) for name in result])
 
 
 def _read(equation, operands):
@@ -278,8 +278,8 @@ def _contract(a, have, b, theirs, needed):
     left, right = [n for n in have if n not in shared], [n for n in theirs if n not in shared]
     sizes = dict(zip(have, a.shape, strict=True)) | dict(zip(theirs, b.shape, strict=True))
     count = [prod(sizes[n] for n in group) for group in (batch, left, inner_, right)]
-    x = a.permute(*[have.index(n) for n in batch + left + inner_]).reshape(count[0], count[1], count[2])
-    y = b.permute(*[theirs.index(n) for n in batch + inner_ + right]).reshape(count[0], count[2], count[3])
+    x = a.permute([have.index(n) for n in batch + left + inner_]).reshape(count[0], count[1], count[2])
+    y = b.permute([theirs.index(n) for n in batch + inner_ + right]).reshape(count[0], count[2], count[3])
     _same_dtype(a, b)
     names = batch + left + right
     return _matrices(x, y).reshape([sizes[n] for n in names]), names

@@ -19,7 +19,9 @@ NAN, INF = math.nan, math.inf
 def rows(input, dims):
     """The entries as lists along `dims`, one list for each place of the other axes."""
     kept = [d for d in range(input.ndim) if d not in dims]
-    values = flat(input.detach().permute(*kept, *dims)) if kept + list(dims) != list(range(input.ndim)) else flat(input)
+    values = (
+        flat(input.detach().permute([*kept, *dims])) if kept + list(dims) != list(range(input.ndim)) else flat(input)
+    )
     length, count = prod(input.shape[d] for d in dims), prod(input.shape[d] for d in kept)
     return [values[i * length : (i + 1) * length] for i in range(count)]
 
@@ -90,14 +92,14 @@ def prod_(input, dim=None, keepdim=False, *, dtype=None):
     def back(g):
         """The product of all the others, which a quotient does not give where an entry is 0."""
         order = [d for d in range(input.ndim) if d not in dims] + list(dims)
-        lined = input.permute(*order).reshape(-1, prod(input.shape[d] for d in dims))  # (places, n)
+        lined = input.permute(order).reshape(-1, prod(input.shape[d] for d in dims))  # (places, n)
         n = lined.shape[1]
         apart = where(FUNCTIONS["eye"](n, dtype=bool_), 1.0, lined.unsqueeze(1))  # (places, n, n)
         others = apart[:, :, 0] if n else lined
         for i in range(1, n):
             others = others * apart[:, :, i]
         inverse = sorted(range(input.ndim), key=order.__getitem__)
-        return spread(g, input, dims, keepdim) * others.reshape([input.shape[d] for d in order]).permute(*inverse)
+        return spread(g, input, dims, keepdim) * others.reshape([input.shape[d] for d in order]).permute(inverse)
 
     return record(out, (input, back, input))
 

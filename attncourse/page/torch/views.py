@@ -79,6 +79,7 @@ def ravel(input):
 
 @both
 def unflatten(input, dim, sizes):
+    _has_axes(input, "unflatten got an unexpected error: Dimension specified as 0 but tensor has no dimensions")
     d = axis(dim, input.ndim)
     known = prod(n for n in sizes if n != -1)
     if (-1 in sizes and (not known or input.shape[d] % known)) or (-1 not in sizes and known != input.shape[d]):
@@ -92,6 +93,8 @@ def unflatten(input, dim, sizes):
 
 @both
 def permute(input, *dims):
+    if not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     if len(given) != input.ndim:
         raise RuntimeError(
@@ -101,7 +104,7 @@ def permute(input, *dims):
     order = axes(tuple(given), input.ndim) if given else ()
     inverse = sorted(range(len(order)), key=order.__getitem__)
     shape, strides = ([x[d] for d in order] for x in (input.shape, input.strides))
-    return moved(input, shape, strides, lambda g: permute(g, *inverse))
+    return moved(input, shape, strides, lambda g: permute(g, inverse))
 
 
 @both
@@ -110,7 +113,7 @@ def transpose(input, dim0, dim1):
     a, b = axis(dim0, input.ndim), axis(dim1, input.ndim)
     if order:
         order[a], order[b] = b, a
-    return permute(input, *order)
+    return permute(input, order)
 
 
 @both
@@ -119,23 +122,25 @@ def movedim(input, source, destination):
     sources, targets = axes(tuple(sources), input.ndim), axes(tuple(targets), input.ndim)
     rest = iter(d for d in range(input.ndim) if d not in sources)
     placed = dict(zip(targets, sources, strict=True))
-    return permute(input, *[placed[d] if d in placed else next(rest) for d in range(input.ndim)])
+    return permute(input, [placed[d] if d in placed else next(rest) for d in range(input.ndim)])
 
 
 @both
 def t(input):
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return permute(input, *reversed(range(input.ndim)))
+    return permute(input, [*reversed(range(input.ndim))])
 
 
 def _swapped(input):
+    if not input.shape:
+        return input
     if input.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor")
     return transpose(input, -2, -1)
 
 
-Tensor.T = property(lambda input: permute(input, *reversed(range(input.ndim))))
+Tensor.T = property(lambda input: permute(input, [*reversed(range(input.ndim))]))
 Tensor.mT = Tensor.mH = property(_swapped)
 Tensor.H = property(t)
 
@@ -196,8 +201,14 @@ def broadcast_tensors(*tensors):
     return tuple(expand(x, *shape) for x in tensors)
 
 
+def _has_axes(input, complaint):
+    if not input.shape:
+        raise RuntimeError(complaint)
+
+
 @both
 def narrow(input, dim, start, length):
+    _has_axes(input, "narrow() cannot be applied to a 0-dim tensor.")
     d, start = axis(dim, input.ndim), int(start)
     start = start + input.shape[d] if start < 0 else start
     if length < 0 or start + length > input.shape[d]:
@@ -234,6 +245,7 @@ def unbind(input, dim=0):
 
 @both
 def split(tensor, split_size_or_sections, dim=0):
+    _has_axes(tensor, "split expects at least a 1-dimensional tensor")
     d, parts = axis(dim, tensor.ndim), split_size_or_sections
     size = tensor.shape[d]
     if isinstance(parts, int):
@@ -251,6 +263,7 @@ def split(tensor, split_size_or_sections, dim=0):
 
 @both
 def chunk(input, chunks, dim=0):
+    _has_axes(input, "chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input.shape[axis(dim, input.ndim)]
@@ -277,6 +290,8 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 @method
 def unfold(input, dimension, size, step):
     d = axis(dimension, input.ndim)
+    if not input.shape:
+        input = input.reshape(1)
     if size > input.shape[d]:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {input.shape[d]} but size is {size}")
     count = (input.shape[d] - size) // step + 1

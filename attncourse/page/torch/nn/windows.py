@@ -50,7 +50,7 @@ def _padded(input, dim, before, after, mode, value):
         "reflect": lambda i: -i if i < 0 else 2 * (n - 1) - i if i >= n else i,
     }
     refuse("F.pad(mode", mode, ways)
-    if mode != "circular" and input.dtype.rank < 6:
+    if mode != "circular" and input.dtype is dtypes.bool_:
         raise NotImplementedError(f"\"{mode}_pad\" not implemented for '{dtypes.shown(input.dtype)}'")
     if mode == "reflect" and max(before, after) >= n:
         raise RuntimeError("Padding size should be less than the corresponding input dimension")
