@@ -24,6 +24,7 @@ DRAWN = PACKAGE / "diagrams/diagram.css"  # the look of every drawing
 TOOLS = [ROOT / "book/make_notebooks.py"]  # what turns a text into a notebook changes every notebook
 SHOWN = PACKAGE / "exercises/chapters"  # cards show the source of these: here a comment counts, too
 ROOTS = {"attncourse": attncourse.EXPORTS, "attncourse.widgets": WIDGETS}  # packages whose names are looked up lazily
+TABLE = "EXPORTS"  # of names: a new one changes no page, and the file behind a name that a page uses counts by itself
 
 Used = dict[str, list[str]]  # kind -> names
 
@@ -48,11 +49,17 @@ def changed(recorded: dict[str, str]) -> list[str]:
 
 @cache
 def digest(path: Path) -> str:
-    """Of a module, its program: comments and line breaks change no result."""
+    """Of a module, its program: comments, line breaks and tables of names change no result."""
     data = path.read_bytes()
     if path.suffix == ".py" and SHOWN not in path.parents:
-        data = ast.dump(ast.parse(data)).encode()
+        tree = ast.parse(data)
+        tree.body = [node for node in tree.body if not (isinstance(node, ast.Assign) and _named(node, TABLE))]
+        data = ast.dump(tree).encode()
     return hashlib.sha256(data).hexdigest()[:12]
+
+
+def _named(node: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
 
 
 def _used(used: Used) -> Iterable[list[Path]]:

@@ -134,6 +134,15 @@ def test_a_comment_changes_no_result(tree):
         os.link(ROOT / name, tree / name)
 
 
+def test_a_new_name_in_a_table_changes_no_page(tmp_path):
+    program = 'EXPORTS = {{"a": "b"{more}}}\nLIMIT = {limit}\n'
+    cases = {"before": ("", 1), "longer": (', "c": "d"', 1), "other": ("", 2)}
+    for name, (more, limit) in cases.items():
+        (tmp_path / f"{name}.py").write_text(program.format(more=more, limit=limit), encoding="utf-8")
+    before, longer, other = (freshness.digest(tmp_path / f"{name}.py") for name in cases)
+    assert before == longer != other
+
+
 @pytest.mark.slow
 def test_a_title_in_course_toml_reaches_every_list(tree):
     change = replaced('short = "Bahdanau"', 'short = "RNNsearch"')
