@@ -20,8 +20,8 @@ EXPORTS = {
     **{
         name: f"mechanisms.{name}"
         for name in (
-            "captioning", "glimpse", "implicit", "luong", "memn2n", "ntm", "pointer", "sagan", "selfattention",
-            "seq2seq", "sequential", "snail", "tape", "transformer",
+            "captioning", "glimpse", "implicit", "luong", "memn2n", "mirror", "ntm", "pointer", "sagan",
+            "selfattention", "seq2seq", "sequential", "snail", "tape", "transformer",
         )
     },
     **{name: f"running.{name}" for name in ("decoding", "ledger", "plots", "training")},

@@ -17,6 +17,7 @@ CELL = (SIZE // ROWS, SIZE // COLUMNS)  # 16×4 pixels
 HALF = COLUMNS // 2
 REACH = 0.9  # colours are uniform from -0.9 to 0.9 in red, green and blue: inside what a tanh reaches
 VARIANCE = REACH**2 / 3
+TINY = 1e-9  # one image n times: 0/0 counts as no agreement
 APART = [CELL[1] * (2 * k + 1) for k in range(HALF)]  # pixels from a cell's middle to its partner's: 4, 12, 20, 28
 
 
@@ -79,12 +80,26 @@ def consistency(pictures: Tensor) -> Score:
     also for a generator that makes one image again and again, which agrees with all alike.
     """
     left, right = halves(pictures.double())
-    n = len(left)
-    own = (left - right).square().mean((1, 2))  # (n, 4)
-    # the mean over all pairs i, j of |left_i − right_j|², without the n²: both variances and the gap of the means
-    every = (left.var(0, False) + right.var(0, False) + (left.mean(0) - right.mean(0)).square()).mean((0, 1))  # (4,)
-    others = (n * every - own.mean(0)) / (n - 1)  # without i = j
-    own, others = own + 1e-9, others + 1e-9  # one image n times: 0/0 shall be no agreement
+    own = (left - right).square().mean((1, 2)) + TINY  # (n, 4)
+    others = strangers(left, right)  # (4,)
     spread = cells(pictures).var(0).mean().item() / VARIANCE
     each = 1 - own.mean(1) / others.mean()
     return Score(each, (1 - own.mean(0) / others).tolist(), spread)
+
+
+def strangers(left: Tensor, right: Tensor) -> Tensor:
+    """How far a cell is from the place of its partner in another image: the mean over i ≠ j of |left_i − right_j|².
+
+    left, right (n, 3, rows, columns) -> (columns,)
+    """
+    n = len(left)
+    own = (left - right).square().mean((0, 1, 2))  # (columns,)
+    # the mean over all pairs i, j of |left_i − right_j|², without the n²: both variances and the gap of the means
+    every = (left.var(0, False) + right.var(0, False) + (left.mean(0) - right.mean(0)).square()).mean((0, 1))
+    return (n * every - own) / (n - 1) + TINY  # without i = j
+
+
+def beyond_chance(left: Tensor, right: Tensor) -> list[float]:
+    """`consistency` for cells and their partners, one number per column.    2 of (n, 3, rows, columns) -> columns"""
+    own = (left - right).square().mean((0, 1, 2)) + TINY
+    return (1 - own / strangers(left, right)).tolist()

@@ -116,6 +116,18 @@ def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, devi
     torch.manual_seed(seed)
     model = chosen.build(config)
     history = chosen.train(model, config, seed=seed, steps=steps, checkpoint=checkpoint, device=device)
+    command = f"attncourse train {name} --seed {seed} --steps {steps}"
+    about = write(name, model, history, folder, seed, steps, beside, command)
+    checkpoint.unlink(missing_ok=True)
+    return about
+
+
+def write(
+    name: str, model: nn.Module, history: History, folder: Path, seed: int, steps: int, beside: bool, command: str
+) -> dict:
+    """Measure a trained model as it ships, and write weights and card, or its numbers into the card that is there."""
+    chosen = recipe(name)
+    config = chosen.config()
     used = next(model.parameters()).device
     half = {k: v.detach().cpu().half() for k, v in model.state_dict().items()}
     data = save_tensors(half)
@@ -124,7 +136,7 @@ def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, devi
         "name": name,
         "recipe": _modules()[name],
         "about": chosen.about,
-        "command": f"attncourse train {name} --seed {seed} --steps {steps}",
+        "command": command,
         "seed": seed,
         "steps": steps,
         "minutes": round(history.seconds / 60, 1),
@@ -146,7 +158,6 @@ def train(name: str, folder: Path, seed: int = 0, steps: int | None = None, devi
     else:
         (folder / f"{name}.safetensors").write_bytes(data)
     (folder / f"{name}.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    checkpoint.unlink(missing_ok=True)
     return about
 
 

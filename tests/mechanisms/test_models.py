@@ -11,6 +11,7 @@ from attncourse.mechanisms.glimpse import RAM, PlaceChoice, SpatialTransformer, 
 from attncourse.mechanisms.implicit import ConvNet
 from attncourse.mechanisms.luong import Global, InputFeeding, LocalM, LocalP, Luong, NoFeeding
 from attncourse.mechanisms.memn2n import AttentiveReader, MemN2N
+from attncourse.mechanisms.mirror import MirrorDiscriminator, MirrorGenerator, Nothing, PlacedAttention, PlacedResidual
 from attncourse.mechanisms.ntm import NTM, FeedForward
 from attncourse.mechanisms.pointer import Attending, BothWays, ForwardEncoder, PointerNetwork
 from attncourse.mechanisms.sagan import Discriminator, Generator, ImageAttention, NonLocal, Residual
@@ -188,6 +189,15 @@ for name, block in {
     MODELS[f"Generator, {name}"] = lambda block=block: (opened(Generator(block, 5, 8)), (torch.randn(3, 5),))
     MODELS[f"Discriminator, {name}"] = lambda block=block: (
         opened(Discriminator(block, 8)),
+        (torch.rand(3, 3, 32, 32),),
+    )
+for name, block in {"attention": PlacedAttention, "residual": PlacedResidual, "nothing": Nothing}.items():
+    MODELS[f"MirrorGenerator, {name}"] = lambda block=block: (
+        opened(MirrorGenerator(block, 12, 4)),
+        (torch.randn(3, 4, 1, 8),),
+    )
+    MODELS[f"MirrorDiscriminator, {name}"] = lambda block=block: (
+        opened(MirrorDiscriminator(block, 12)),
         (torch.rand(3, 3, 32, 32),),
     )
 
