@@ -131,7 +131,7 @@ def agree(a, b):
 
 def test_exact_match_and_token_accuracy():
     rows = re.findall(
-        r"^\| ([\d-]{10}) \| ([\d-]{10}) \| (\d+) of 10 \| (\w+) \|$", TEXT["primer_metrics"], re.MULTILINE
+        r"^\| `([\d-]{10})` \| `([\d-]{10})` \| (\d+) of 10 \| (\w+) \|$", TEXT["primer_metrics"], re.MULTILINE
     )
     assert len(rows) == 3
     for right, written, n, verdict in rows:
