@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from test_house import PACKAGE, imports, room
 
 from attncourse.exercises import find, manifest
 from attncourse.exercises.engine.attempt import look
@@ -103,6 +104,12 @@ def test_what_a_learner_types_is_run_and_judged(source, worker, packed):
     assert told[2].startswith(ANSWERS[source]), told
     if "fft" in source:
         assert "this page's small torch does not know torch.fft; open the notebook to use it" in told[4][1]
+
+
+def test_nothing_else_of_the_package_rests_on_the_page():
+    others = [path for path in PACKAGE.rglob("*.py") if "page" not in path.relative_to(PACKAGE).parts]
+    assert len(others) > 100
+    assert [path for path in others if any(room(target) == "page" for _, target in imports(path))] == []
 
 
 # --- the data --------------------------------------------------------------------------------------
