@@ -79,10 +79,11 @@ def _misfit(input, other, a, b):
             f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{other.shape[0]}] to have the same "
             f"number of elements, but got {input.shape[0]} and {other.shape[0]} elements respectively"
         )
-    if input.ndim > 2 and other.ndim > 2:
+    if other.ndim > 2:
+        batch = prod(broadcast(a.shape[:-2], b.shape[:-2]))
         return (
-            f"Expected size for first two dimensions of batch2 tensor to be: [{prod(a.shape[:-2])}, {a.shape[-1]}] but "
-            f"got: [{prod(b.shape[:-2])}, {b.shape[-2]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {a.shape[-1]}] but got: "
+            f"[{batch}, {b.shape[-2]}]."
         )
     left = f"{prod(a.shape[:-1])}x{a.shape[-1]}"
     if other.ndim == 1:

@@ -54,7 +54,7 @@ def broadcast(*shapes):
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes]
     result = []
-    for d, sizes in enumerate(zip(*padded, strict=True)):
+    for d, sizes in reversed(list(enumerate(zip(*padded, strict=True)))):  # torch complains of the last axis first
         several = [n for n in dict.fromkeys(sizes) if n != 1]
         if len(several) > 1:
             raise RuntimeError(
@@ -62,7 +62,7 @@ def broadcast(*shapes):
                 f"at non-singleton dimension {d}"
             )
         result.append(several[0] if several else 1)
-    return Size(result)
+    return Size(reversed(result))
 
 
 def stretched(shape, strides, target):
