@@ -4,6 +4,9 @@ Nothing here sees the whole image at once: the generator begins with a map of in
 place, and the discriminator ends with the mean of one score per place. Between them are convolutions, whose reach is
 short and can be computed. So without attention two places beyond that reach are made from different noise, and no score
 depends on both: they are independent, whatever the weights are.
+
+That holds for the generator as it is used. While it trains, all places of all images of a batch share the mean and the
+variance per channel that its batch norms take.
 """
 
 import torch
