@@ -1,4 +1,4 @@
-// Two small things that the pages share: names that light up together, and a search above long tables.
+// What the pages share: names that light up together, a veil over what follows a prediction, a search above long tables.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
   if (!article) return;
@@ -36,6 +36,31 @@ document.addEventListener("DOMContentLoaded", () => {
   on("pointerleave", () => { pointed = null; });
   on("focusin", (element) => { focused = element; });
   on("focusout", () => { focused = null; });
+
+  // ---- a prediction whose result the next sentences tell: they are veiled until the reader has guessed or asked to see
+  // it. The veil ends at the next heading, prediction, exercise or explorable; nothing moves ----
+  const ends = (element) => element.matches("section") ||
+    element.querySelector('.attn-predict, .attn-exercise, script[type="application/vnd.jupyter.widget-view+json"]');
+  for (const card of article.querySelectorAll(".attn-predict")) {
+    const veiled = [];
+    let next = card.closest(".cell")?.nextElementSibling;
+    for (; next && !ends(next); next = next.nextElementSibling) veiled.push(next);
+    const veil = (on) => {
+      for (const element of veiled) {
+        element.inert = on;
+        element.classList.toggle("attn-veiled", on);
+      }
+    };
+    const asked = () => card.dataset.state === "asking";
+    new MutationObserver(() => veil(asked())).observe(card, { attributeFilter: ["data-state"] });
+    veil(asked());
+    const arrive = () => { // a link may lead to what is veiled
+      const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      if (target && veiled.some((element) => element.contains(target))) veil(false);
+    };
+    arrive();
+    window.addEventListener("hashchange", arrive);
+  }
 
   // ---- a search above long tables: a row stays if it or its heading holds all the words; empty sections go ----
   for (const place of article.querySelectorAll("[data-filter]")) {

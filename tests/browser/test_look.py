@@ -209,3 +209,40 @@ def test_the_ledger_can_be_searched(site, browser):
         page.get_by_label("Search the ledger").fill("")
         assert page.evaluate(rows) == every
     assert not complaints
+
+
+# --- what follows a prediction ---------------------------------------------------------------------------------
+
+VEILED = "() => [...document.querySelectorAll('.attn-veiled')].map((e) => [e.inert, e.textContent.trim().slice(0, 25)])"
+
+
+def test_what_follows_a_prediction_does_not_give_it_away(site, browser):
+    """The sentences after it are veiled, for every reader, until a guess; the next heading and exercise are not."""
+    with visit(browser, site + "notebooks/10_transformer.html") as (page, complaints):
+        card = page.locator(".attn-predict").first
+        tells = [True, "So the verb cannot tell i"]
+        assert tells in page.evaluate(VEILED)
+        assert not page.locator(".attn-veiled :is(h2, .attn-exercise, .attn-predict)").count()
+        before = page.evaluate(PLACES)[:200]
+        card.get_by_role("radio").first.check()
+        assert tells in page.evaluate(VEILED), "a choice is no guess yet"
+        assert page.evaluate(PLACES)[:200] == before
+        card.get_by_role("button", name="This is my guess").click()
+        assert tells not in page.evaluate(VEILED)
+        card.get_by_role("button", name="Guess again").click()
+        assert tells in page.evaluate(VEILED)
+        page.emulate_media(media="print")
+        veiled = page.locator(".attn-veiled").first
+        assert veiled.evaluate("(e) => getComputedStyle(e).filter") == "none", "on paper everything is shown"
+        assert complaints == []
+
+
+def test_a_link_lifts_the_veil(site, html, browser):
+    """The ledger leads to claims, and some of them follow a prediction."""
+    page_name = "notebooks/03_bottleneck.html"
+    text = BeautifulSoup((html / page_name).read_text(encoding="utf-8"), "html.parser")
+    ids = [tag["id"] for tag in text.select(".attn-predict")[0].find_all_next(id=re.compile("^claim-"))]
+    inside = {tag["id"] for card in text.select(".attn-predict") for tag in card.find_all(id=re.compile("^claim-"))}
+    target = next(id for id in ids if id not in inside)
+    with visit(browser, f"{site}{page_name}#{target}") as (page, _):
+        assert not page.locator(f".attn-veiled #{target}").count()
