@@ -36,7 +36,7 @@ def test_every_letter_is_in_the_font_and_is_not_its_empty_box():
     font.set_size(36, 72)
     data, known = glyphs.glyphs(), font.get_charmap()
     box = next(code for code in range(0xE800, 0xF000) if code not in known)  # private use: nobody has it
-    with pytest.warns(UserWarning, match="missing from font"):
+    with pytest.warns(UserWarning, match="missing from (current )?font"):
         empty = glyphs.draw_letter(font, box)
     for code, first in zip(data.codes.tolist(), data.first.tolist(), strict=True):
         assert known.get(code) and unicodedata.category(chr(code)) in ("Lo", "Lu", "Ll")
