@@ -20,7 +20,10 @@ import run
 from attncourse import course
 
 Step = Callable[[], tuple[int, int]]  # -> passed, failed
-SHARED = ("tests/widgets/test_widgets.py", "tests/browser/test_widgets_page.py")  # of all explorables together
+SHARED = (  # of all explorables together
+    "tests/widgets/test_widgets.py", "tests/widgets/test_explorables.py", "tests/widgets/test_predict.py",
+    "tests/browser/test_widgets_page.py",
+)  # fmt: skip
 FRESH, EXERCISES = "tests/book/test_notebooks_fresh.py", "tests/exercises/test_exercises.py"
 LEAKS, LINKS = "tests/teaching/test_teaching.py", "tests/browser/test_book.py"
 

@@ -97,7 +97,7 @@ def test_draws_come_from_the_weights_and_are_repeatable():
     [
         ({"query": [1, 2, 3]}, r"query\[0\] is \[1, 2, 3\]; it needs 2 numbers from -2 to 2"),
         ({"key_vectors": [[0, 0]] * 9}, "1 to 8 keys; these are 9"),
-        ({"values": [[0, 0, 1]] * 4}, "one value a key: 5 keys, 4 values"),
+        ({"values": [[0, 0, 1]] * 4}, "one value per key: 5 keys, 4 values"),
         ({"score": "cosine"}, "cosine"),
         ({"temperature": 0}, "temperature"),
         ({"draws": 0}, "draws"),
