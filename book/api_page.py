@@ -112,6 +112,7 @@ def prose(text: str) -> list[str]:
 
 def _escaped(line: str) -> str:
     """Only `code` is markup in our docstrings."""
+    line = line.replace("$…$", "`$…$`")  # how formulas are written, not one of them
     pieces = re.split(r"(`[^`]+`)", line)
     return "".join(
         p if p.startswith("`") and len(p) > 1 else re.sub(r"([\\*_<>\[\]$|#~^{}])", r"\\\1", p) for p in pieces

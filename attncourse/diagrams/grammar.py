@@ -4,9 +4,9 @@ from .kit import Diagram
 
 ROWS = [  # name, what it is
     ("query", "what asks: orange"),
-    ("keys", "what each item is known by: blue"),
+    ("keys", "to be found by: blue"),
     ("values", "what each item holds: green"),
-    ("weights", "shares from 0 to 1: darker is more"),
+    ("weights", "0 to 1: darker is more"),
     ("context", "what was read: purple"),
 ]
 

@@ -114,7 +114,8 @@ def softmax_axis() -> Diagram:
         d.text(4, top - 10, f"softmax(dim={dim})", "shape")
         d.text(150, top - 10, verdict, "note strong")
         shown = [[f"{w:.2f}" for w in row] for row in weights.tolist()]
-        d.grid(100, top, 2, 3, cell, "weights", labels=shown, weights=weights.tolist(), name="weights")
+        shades = (weights + 0.02).clamp(max=1).tolist()  # a little darker: 0.67 is hard to read on Colab's dark ground
+        d.grid(100, top, 2, 3, cell, "weights", labels=shown, weights=shades, name="weights")
         for i, whole in enumerate(weights.sum(-1).tolist()):
             d.text(90, top + 20 + 30 * i, f"query {i + 1}", "note", "end")
             d.text(268, top + 20 + 30 * i, f"sum {whole:.2f}", "note")

@@ -178,7 +178,10 @@ def test_only_the_column_of_variables_is_linked(site, browser):
 def test_what_a_drawing_names_is_found_beside_it(name, site, browser):
     """Whoever points at a name in a drawing sees it light in the page's table or code, too."""
     with visit(browser, site + name) as (page, _):
-        names = page.evaluate("[...document.querySelectorAll('.attn-diagram [data-name]')].map((e) => e.dataset.name)")
+        drawings = (
+            "[...document.querySelectorAll('.attn-diagram [data-name]')].filter((e) => !e.closest('.attn-widget'))"
+        )
+        names = page.evaluate(f"{drawings}.map((e) => e.dataset.name)")  # a stepped one has its own code beside it
         visible = set(page.evaluate("[...document.querySelectorAll('.highlight span')].map((e) => e.textContent)"))
         visible |= set(page.evaluate("[...document.querySelectorAll('td code[data-name]')].map((e) => e.dataset.name)"))
         assert names and not set(names) - visible

@@ -96,7 +96,7 @@ PAGES = {f"notebooks/{page.id}.html": len(page.diagrams) for page in course.read
 
 
 @pytest.mark.book
-@pytest.mark.parametrize("name", [*PAGES, "book/primers.html"])
+@pytest.mark.parametrize("name", [*PAGES, "book/primer_recurrent.html"])
 @pytest.mark.parametrize(("width", "scheme"), [(380, "light"), (1300, "dark")])
 def test_on_the_built_page(browser, site, html, name, width, scheme):
     """With the book's own fonts, colours and margins."""
