@@ -210,7 +210,8 @@ def test_links(name, html):
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_page_is_light(name, html):
-    """The page with its images (those of predictions are inside of it); styles and scripts are shared by all pages, weights are loaded on use."""
+    """The page with its images (a prediction's are inside of it); styles and scripts are shared, weights are loaded on
+    use."""
     page = html / "notebooks" / f"{name}.html"
     images = {
         (page.parent / unquote(tag["src"])).resolve() for tag in soup(page).select('main img[src]:not([src^="data:"])')
