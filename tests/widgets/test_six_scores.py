@@ -180,7 +180,7 @@ def test_hard_reads_are_draws_that_follow_the_weights(browser, desk):
         same_as_python(page, SixScores(hard=True, draws=302))
         words = page.locator(".attn-words").filter(has_text="Drawn: content ")
         words.wait_for()
-        page.get_by_role("button", name="other numbers").click()
+        page.get_by_role("button", name="new random numbers").click()
         same_as_python(page, SixScores(hard=True, seed=1))
         page.get_by_role("radio", name="soft: the mixture").check()
         same_as_python(page, SixScores())
